@@ -1,0 +1,1 @@
+"""Package nyt_h_dataset."""

@@ -1,0 +1,1 @@
+"""Package weighted_f1_metric."""

@@ -1,0 +1,2 @@
+"""Placeholder so that the version resolves."""
+VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""The shape of the code, read from its imports: who may use whom, how long a file may be, how it may be called."""
+"""The shape of the code, read from its imports: who may use whom, how long a file is, how it is called."""
 
 import ast
 import subprocess
@@ -93,7 +93,7 @@ def test_file_is_short_and_named_by_a_noun_of_its_own(path):
 
 
 def test_the_metric_and_the_commands_import_nothing_heavy():
-    """Numbers need numpy alone; help texts need no torch. Run in a fresh process, where nothing is loaded yet."""
+    """Numbers need numpy alone, help texts no torch. A fresh process: nothing is loaded yet."""
     for module, heavy in {
         "weighted_f1_metric": ("evaluate", "datasets", "scipy", "pyarrow", "torch", "matplotlib"),
         "weighted_f1_metric.__main__": ("evaluate", "datasets", "torch", "matplotlib"),

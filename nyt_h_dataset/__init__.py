@@ -1,1 +1,19 @@
-"""Package nyt_h_dataset."""
+"""NYT-H for relation extraction: `load_nyt_h` gives the data, `write_sample` a synthetic corpus in its format.
+
+Every row keeps both labels, the distant one and the human answer, and says where the two entities are mentioned.
+"""
+
+from .loading import load_nyt_h, mention_counts
+from .nyt_h_dataset import NytH
+from .sample import SampleInfo, write_sample
+from .schema import BAG_LABELS, NEGATIVE_RELATION
+
+__all__ = [
+    "BAG_LABELS",
+    "NEGATIVE_RELATION",
+    "NytH",
+    "SampleInfo",
+    "load_nyt_h",
+    "mention_counts",
+    "write_sample",
+]

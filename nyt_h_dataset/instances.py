@@ -1,0 +1,99 @@
+"""Checked columns -> the rows of the `sentence` config: label ids, manual relation, spans (pure)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .mentions import locate_all
+from .records import Block, RecordError
+from .schema import BAG_LABELS, NEGATIVE_RELATION, NO, UNJUDGED, YES
+
+
+def instance_table(
+    block: Block, relations: list[str], *, unknown_relation: str, mention_policy: str, schema: pa.Schema
+) -> tuple[pa.Table, Counter[str]]:
+    """Return the rows of `block` as a table of `schema`, and how often each unknown relation came.
+
+    `relations` are all names in id order. A relation that is not among them is an error, becomes the negative
+    relation ("na"), or its row is left out ("drop"), as `unknown_relation` says.
+
+    Raises:
+        RecordError: an unknown relation (with "error"), a `bag_label` that is not no, yes or unk.
+    """
+    columns = block.columns
+    _check_bag_labels(block)
+    relation = pc.index_in(columns["relation"], value_set=pa.array(relations, pa.string())).cast(pa.int64())
+    unknown: Counter[str] = Counter()
+    if relation.null_count:
+        unknown.update(columns["relation"].filter(relation.is_null()).to_pylist())
+        if unknown_relation == "error":
+            raise RecordError(_unknown_message(block, relation, relations))
+        if unknown_relation == "drop":
+            columns = columns.filter(relation.is_valid())
+            relation = relation.drop_null()
+        else:
+            relation = relation.fill_null(relations.index(NEGATIVE_RELATION))
+    bag_label = pc.index_in(columns["bag_label"], value_set=pa.array(BAG_LABELS)).cast(pa.int64())
+    manual_relation = pc.if_else(
+        pc.equal(bag_label, YES),
+        relation,
+        pc.if_else(pc.equal(bag_label, NO), relations.index(NEGATIVE_RELATION), UNJUDGED),
+    )
+    *offsets, status = locate_all(
+        columns["sentence"].to_pylist(),
+        columns["head.word"].to_pylist(),
+        columns["tail.word"].to_pylist(),
+        policy=mention_policy,
+    )
+    spans = [pa.array(column, pa.int32()) for column in offsets]
+    arrays = {
+        "instance_id": columns["instance_id"],
+        "bag_id": columns["bag_id"],
+        "relation": relation,
+        "bag_label": bag_label,
+        "manual_relation": manual_relation,
+        "sentence": columns["sentence"],
+        "head": _entity(columns, "head", spans[:2]),
+        "tail": _entity(columns, "tail", spans[2:]),
+        "mention_status": pa.array(status, pa.int64()),
+    }
+    return pa.table([arrays[name] for name in schema.names], schema=schema), unknown
+
+
+def _entity(columns: pa.Table, name: str, span: list[pa.Array]) -> pa.StructArray:
+    texts = [columns[f"{name}.{key}"].combine_chunks() for key in ("guid", "word", "type")]
+    return pa.StructArray.from_arrays([*texts, *span], names=["guid", "word", "type", "start", "end"])
+
+
+def _check_bag_labels(block: Block) -> None:
+    known = pc.is_in(block.columns["bag_label"], value_set=pa.array(BAG_LABELS))
+    if pc.all(known).as_py():
+        return
+    row = known.to_pylist().index(False)
+    value = block.columns["bag_label"][row].as_py()
+    raise RecordError(
+        f"{block.where(row)}: `bag_label` must be one of {', '.join(map(repr, BAG_LABELS))}; got {value!r}."
+    )
+
+
+def _unknown_message(block: Block, relation: pa.ChunkedArray, relations: list[str]) -> str:
+    row = relation.is_null().to_pylist().index(True)
+    name = block.columns["relation"][row].as_py()
+    known, total, names = set(relations), 0, set()
+    with open(block.shard.path, encoding="utf-8-sig") as file:
+        for line in file:
+            try:
+                found = json.loads(line)["relation"]
+            except (ValueError, KeyError, TypeError):
+                continue
+            if isinstance(found, str) and found not in known:
+                total += 1
+                names.add(found)
+    return (
+        f"{block.where(row)}: the relation {name!r} is not in rel2id.json ({total} such rows with {len(names)} "
+        "unknown relations in this file). Add it to rel2id.json, or pass unknown_relation='na' or 'drop'."
+    )

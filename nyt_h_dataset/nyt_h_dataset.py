@@ -1,0 +1,179 @@
+"""NYT-H as a `datasets` builder: a class for every version, and the loading script of datasets before 4.
+
+The data files hold one JSON object a line::
+
+    {"instance_id": "TEST#0", "bag_id": "TEST#0", "relation": "/location/location/contains", "bag_label": "no",
+     "sentence": "...", "head": {"guid": "/guid/9202...", "word": "...", "type": "..."}, "tail": {...}}
+
+``load_dataset("./nyt_h_dataset", "sentence", data_dir=..., trust_remote_code=True)`` on datasets < 4; on every
+version `nyt_h_dataset.load_nyt_h`. This file imports only siblings, by name and at column 0: the script loader
+copies exactly those.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import datasets
+import pyarrow as pa
+from datasets.exceptions import DatasetGenerationError
+
+from .folder import check_bag_labels, content_fingerprint, find_data_folder, read_relations
+from .instances import instance_table
+from .mentions import check_policy
+from .records import IdRegistry, RecordError, Shard, read_blocks, shards
+from .schema import (
+    CITATION,
+    CONFIGS,
+    DESCRIPTION,
+    HOMEPAGE,
+    NA_CHOICES,
+    RECORD_FILES,
+    UNKNOWN_RELATION_CHOICES,
+    sentence_features,
+    split_files,
+)
+
+logger = logging.getLogger(__name__)
+
+# Part of the cache key: raised whenever the same files give other rows.
+ROWS_VERSION = "1.0.0"
+
+
+class DataError(DatasetGenerationError, ValueError):
+    """A fault in a data file. Both bases: `datasets` passes it on unwrapped, callers catch ValueError."""
+
+
+@dataclass
+class NytHConfig(datasets.BuilderConfig):
+    """Options of a configuration.
+
+    Attributes:
+        na: NA rows in train: "sampled" (na_train), "all" (na_train and na_rest) or "none".
+        mention_policy: which pair of mentions to take where there are several, "first" or "closest".
+        unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop".
+    """
+
+    na: str = "sampled"
+    mention_policy: str = "first"
+    unknown_relation: str = "error"
+
+    def check(self) -> None:
+        """Raise ValueError for an option with an unknown value."""
+        check_policy(self.mention_policy)
+        for option, choices in (("na", tuple(NA_CHOICES)), ("unknown_relation", UNKNOWN_RELATION_CHOICES)):
+            if getattr(self, option) not in choices:
+                raise ValueError(
+                    f"`{option}` must be one of {', '.join(map(repr, choices))}; got {getattr(self, option)!r}."
+                )
+
+    def create_config_id(
+        self, config_kwargs: dict[str, object], custom_features: datasets.Features | None = None
+    ) -> str:
+        """Return the cache key: the content of the files and the options, not the path of the folder."""
+        self.check()
+        options = [ROWS_VERSION, self.na, self.mention_policy, self.unknown_relation, str(custom_features)]
+        return f"{self.name}-{content_fingerprint(find_data_folder(self.data_dir), options)}"
+
+
+class NytH(datasets.ArrowBasedBuilder):
+    """Builder of NYT-H; splits train, validation, test and na.
+
+    >>> NytH(config_name="sentence", data_dir=None)
+    Traceback (most recent call last):
+    ValueError: `data_dir` is needed: ...
+    """
+
+    VERSION = datasets.Version(ROWS_VERSION)
+    BUILDER_CONFIG_CLASS = NytHConfig
+    BUILDER_CONFIGS = [  # noqa: RUF012 - the name and type that datasets reads
+        NytHConfig(name=name, version=datasets.Version(ROWS_VERSION), description=DESCRIPTION)
+        for name in CONFIGS
+    ]
+    DEFAULT_CONFIG_NAME = "sentence"
+
+    def _info(self) -> datasets.DatasetInfo:
+        self._folder = find_data_folder(self.config.data_dir)
+        check_bag_labels(self._folder)
+        self._relations = read_relations(self._folder)
+        self._paths = [str(self._folder / name) for name in RECORD_FILES]
+        self._ids = IdRegistry()
+        self._num_proc = 1
+        self._extra_keys: set[str] = set()
+        self.unknown_relations: Counter[str] = Counter()
+        return datasets.DatasetInfo(
+            description=DESCRIPTION,
+            features=sentence_features(self._relations),
+            homepage=HOMEPAGE,
+            citation=CITATION,
+        )
+
+    def _split_generators(self, dl_manager: object) -> list[datasets.SplitGenerator]:
+        files = [shards(path, number) for number, path in enumerate(self._paths)]
+        if self._num_proc > 1:
+            self._compare_ids(files)
+        return [
+            datasets.SplitGenerator(
+                name=split,
+                gen_kwargs={"parts": [part for name in names for part in files[RECORD_FILES.index(name)]]},
+            )
+            for split, names in split_files(self.config.na).items()
+        ]
+
+    def download_and_prepare(self, *args: object, num_proc: int | None = None, **kwargs: object) -> None:
+        """Build the cache unless it is there; see `datasets.DatasetBuilder.download_and_prepare`."""
+        self._num_proc = num_proc or 1
+        super().download_and_prepare(*args, num_proc=num_proc, **kwargs)
+
+    def _compare_ids(self, files: list[list[Shard]]) -> None:
+        """Look for duplicate ids before several processes build, each of which sees only its part."""
+        ids = IdRegistry()
+        try:
+            for part in (part for parts in files for part in parts):
+                for block in read_blocks(part):
+                    ids.add(block, self._paths)
+        except RecordError as error:
+            raise DataError(str(error)) from error
+
+    def _generate_tables(self, parts: list[Shard]) -> Iterator[tuple[str, pa.Table]]:
+        try:
+            for part in parts:
+                unknown: Counter[str] = Counter()
+                for block in read_blocks(part):
+                    self._ids.add(block, self._paths)
+                    self._report_extra_keys(block.extra_keys, part.path)
+                    table, unknown_here = instance_table(
+                        block,
+                        self._relations,
+                        unknown_relation=self.config.unknown_relation,
+                        mention_policy=self.config.mention_policy,
+                        schema=self.info.features.arrow_schema,
+                    )
+                    unknown += unknown_here
+                    if table.num_rows:
+                        yield f"{part.number}:{block.offset}", table
+                self._report_unknown(unknown, part.path)
+        except RecordError as error:
+            raise DataError(str(error)) from error
+
+    def _report_extra_keys(self, keys: tuple[str, ...], path: str) -> None:
+        new = [key for key in keys if key not in self._extra_keys]
+        if new:
+            self._extra_keys.update(new)
+            logger.warning("%s: keys that NYT-H does not have are kept out: %s.", path, ", ".join(new))
+
+    def _report_unknown(self, unknown: Counter[str], path: str) -> None:
+        if unknown:
+            self.unknown_relations += unknown
+            done = "became NA" if self.config.unknown_relation == "na" else "were dropped"
+            listed = ", ".join(f"{name} ({count})" for name, count in unknown.most_common(10))
+            logger.warning(
+                "%s: %d rows with a relation that rel2id.json lacks %s: %s.",
+                path,
+                unknown.total(),
+                done,
+                listed,
+            )

@@ -1,0 +1,83 @@
+"""Names, files and features of NYT-H (pure: the facts in one place)."""
+
+from __future__ import annotations
+
+import datasets
+
+from .mentions import STATUSES
+
+HOMEPAGE = "https://github.com/Spico197/NYT-H"
+WHERE_TO_GET_IT = (
+    "The authors publish the data as nyt-h.tar.bz2 on Google Drive, file id 1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; "
+    "the page that says so is github.com/Spico197/NYT-H. Extract it and pass the data/ folder (or its parent) as "
+    "`data_dir`. A synthetic sample in the same format: python -m nyt_h_dataset sample --out DIR."
+)
+CITATION = """\
+@inproceedings{zhu-etal-2020-towards-accurate,
+    title = "Towards Accurate and Consistent Evaluation: A Dataset for Distantly-Supervised Relation Extraction",
+    author = "Zhu, Tong and Wang, Haitao and Yu, Junjie and Zhou, Xiabing and Chen, Wenliang and Zhang, Wei and
+      Zhang, Min",
+    booktitle = "Proceedings of the 28th International Conference on Computational Linguistics",
+    year = "2020",
+}
+"""
+DESCRIPTION = (
+    "NYT-H: distantly supervised relation extraction on New York Times sentences, its test set judged by humans. "
+    "`relation` is the distant-supervision label, `bag_label` the human answer to whether this sentence expresses "
+    "it (unk where nobody was asked)."
+)
+
+NEGATIVE_RELATION = "NA"
+BAG_LABELS = ("no", "yes", "unk")
+NO, YES, UNK = range(3)
+UNJUDGED = -1
+
+RELATION_FILE = "rel2id.json"
+BAG_LABEL_FILE = "bag_label2id.json"
+TRAIN, NA_TRAIN, NA_REST, DEV, TEST = (
+    "train_nonna.json",
+    "na_train.json",
+    "na_rest.json",
+    "dev.json",
+    "test.json",
+)
+RECORD_FILES = (TRAIN, NA_TRAIN, NA_REST, DEV, TEST)
+DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *RECORD_FILES)
+
+CONFIGS = ("sentence",)
+# What `na` adds to train_nonna.json in the train split.
+NA_CHOICES = {"sampled": (NA_TRAIN,), "all": (NA_TRAIN, NA_REST), "none": ()}
+UNKNOWN_RELATION_CHOICES = ("error", "na", "drop")
+
+
+def split_files(na: str) -> dict[str, tuple[str, ...]]:
+    """Return the files of each split, in order, when train takes the NA rows that `na` names.
+
+    >>> split_files("sampled")["train"]
+    ('train_nonna.json', 'na_train.json')
+    """
+    return {
+        "train": (TRAIN, *NA_CHOICES[na]),
+        "validation": (DEV,),
+        "test": (TEST,),
+        "na": (NA_TRAIN, NA_REST),
+    }
+
+
+def sentence_features(relations: list[str]) -> datasets.Features:
+    """Return the features of the `sentence` config; `relations` are all relation names in id order, NA included."""
+    string, offset = datasets.Value("string"), datasets.Value("int32")
+    entity = {"guid": string, "word": string, "type": string, "start": offset, "end": offset}
+    return datasets.Features(
+        {
+            "instance_id": string,
+            "bag_id": string,
+            "relation": datasets.ClassLabel(names=relations),
+            "bag_label": datasets.ClassLabel(names=list(BAG_LABELS)),
+            "manual_relation": datasets.ClassLabel(names=relations),
+            "sentence": string,
+            "head": dict(entity),
+            "tail": dict(entity),
+            "mention_status": datasets.ClassLabel(names=list(STATUSES)),
+        }
+    )

@@ -1,0 +1,78 @@
+"""Encoded rows as batches of padded tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from .encoding import EncodedRows
+
+# Rows are padded to a multiple of this, the width of a tile of the processor's matrix units.
+WIDTH_MULTIPLE = 8
+
+
+class RowBatches(torch.utils.data.Dataset):
+    """A dataset that is read a batch at a time: `__getitems__` returns the padded tensors of the rows asked for.
+
+    Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `marker_positions` (int64, (batch, 4)),
+    `labels` and `row_ids` (int64, (batch,)). The data live in flat arrays, so memory does not grow with epochs.
+    """
+
+    def __init__(self, *, rows: EncodedRows, labels: np.ndarray, row_ids: np.ndarray, pad_id: int) -> None:
+        """Keep the arrays.
+
+        Args:
+            rows: The encoded rows.
+            labels: Label ids, shape (num_rows,).
+            row_ids: Positions in the metric's references, shape (num_rows,).
+            pad_id: The tokenizer's padding id.
+        """
+        self.rows, self.labels, self.row_ids, self.pad_id = rows, labels, row_ids, pad_id
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        """One row as a batch of one, without padding beyond the width multiple."""
+        return self.__getitems__([index])
+
+    def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
+        """The batch of these rows."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        starts = self.rows.row_starts[chosen]
+        lengths = self.rows.row_starts[chosen + 1] - starts
+        width = -(-int(lengths.max()) // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
+        columns = np.arange(width)
+        mask = columns < lengths[:, None]
+        places = np.where(mask, starts[:, None] + columns, 0)
+        ids = np.where(mask, self.rows.token_ids[places], self.pad_id)
+        return {
+            "input_ids": torch.from_numpy(ids.astype(np.int64)),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+            "marker_positions": torch.from_numpy(self.rows.marker_positions[chosen].astype(np.int64)),
+            "labels": torch.from_numpy(self.labels[chosen].astype(np.int64)),
+            "row_ids": torch.from_numpy(self.row_ids[chosen].astype(np.int64)),
+        }
+
+    def usable_only(self) -> RowBatches:
+        """The rows that can be trained on: those with both entities in the window."""
+        keep = np.flatnonzero(self.rows.usable)
+        lengths = self.rows.lengths[keep]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = np.repeat(self.rows.usable, self.rows.lengths)
+        rows = replace(
+            self.rows,
+            token_ids=self.rows.token_ids[tokens],
+            row_starts=starts,
+            marker_positions=self.rows.marker_positions[keep],
+            status=self.rows.status[keep],
+        )
+        return RowBatches(rows=rows, labels=self.labels[keep], row_ids=self.row_ids[keep], pad_id=self.pad_id)
+
+
+def as_is(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The batch itself: `RowBatches` has collated it already."""
+    return batch

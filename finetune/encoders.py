@@ -1,0 +1,173 @@
+"""The pretrained encoder and its tokenizer: loading, marker tokens, and the limits they set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from .markers import MarkerTokens
+from .modeling import RelationClassifier, RelationClassifierConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+# The longest row by default; longer ones only when `max_length` says so.
+DEFAULT_MAX_LENGTH = 512
+
+
+def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of an encoder folder or Hub name.
+
+    Raises:
+        ValueError: It does not load, or it is not a fast tokenizer.
+    """
+    tokenizer = _load(AutoTokenizer.from_pretrained, name_or_path, "tokenizer")
+    require_fast(tokenizer)
+    return tokenizer
+
+
+def load_config(name_or_path: str) -> PreTrainedConfig:
+    """The config of an encoder folder or Hub name.
+
+    Raises:
+        ValueError: It does not load, or belongs to a relation classifier that was trained here.
+    """
+    config = _load(AutoConfig.from_pretrained, name_or_path, "config")
+    if isinstance(config, RelationClassifierConfig):
+        raise ValueError(
+            f"`model_name_or_path` {name_or_path!r} holds a trained relation classifier; give the encoder it was "
+            "trained from."
+        )
+    return config
+
+
+def load_encoder(name_or_path: str) -> PreTrainedModel:
+    """The pretrained encoder in float32, without a pooling layer where it can be left away.
+
+    Raises:
+        ValueError: It does not load, or its file lacks weights of the encoder.
+    """
+
+    def load(path: str) -> tuple[PreTrainedModel, dict]:
+        options = {"dtype": torch.float32, "output_loading_info": True}
+        try:
+            return AutoModel.from_pretrained(path, add_pooling_layer=False, **options)
+        except TypeError:
+            return AutoModel.from_pretrained(path, **options)
+
+    # The loader's own report lists heads that are in the file and not needed; what is lacking is an error here.
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        encoder, report = _load(load, name_or_path, "weights")
+    finally:
+        logging.set_verbosity(verbosity)
+    lacking = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if lacking:
+        raise ValueError(
+            f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the encoder's weights (first: "
+            f"{lacking[0]}), which would start at random values."
+        )
+    return encoder
+
+
+def _load(load: Callable, name_or_path: str, part: str):
+    """Call one of transformers' loaders and say in one line what is wrong with the encoder folder."""
+    try:
+        return load(name_or_path)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        here = "" if Path(name_or_path).is_dir() else " (no folder of that name is here)"
+        raise ValueError(
+            f"`model_name_or_path` {name_or_path!r}{here}: the encoder's {part} did not load: {reason} It must be a "
+            "folder with config.json, weights and tokenizer.json, or a name on the Hugging Face Hub."
+        ) from error
+
+
+def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise ValueError when the tokenizer gives no character offsets."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError(
+            f"the tokenizer {type(tokenizer).__name__} is not a fast one, so it gives no character offsets and the "
+            "entities cannot be marked; use an encoder that has a tokenizer.json."
+        )
+
+
+def add_marker_tokens(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens) -> int:
+    """Number of tokens that were new to the tokenizer; afterwards every marker has an id of its own.
+
+    Raises:
+        ValueError: The tokenizer is not a fast one, or two markers share an id, or one is the unknown token.
+    """
+    require_fast(tokenizer)
+    added = tokenizer.add_special_tokens(
+        {"extra_special_tokens": list(markers.tokens)}, replace_extra_special_tokens=False
+    )
+    ids = tokenizer.convert_tokens_to_ids(list(markers.tokens))
+    if len(set(ids)) != 4 or None in ids or tokenizer.unk_token_id in ids:
+        raise ValueError(
+            f"the marker tokens {markers.tokens} got the ids {ids}; they must be distinct and none may be the "
+            f"unknown token ({tokenizer.unk_token_id})."
+        )
+    return int(added)
+
+
+def max_sequence_length(
+    *, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig, requested: int | None
+) -> int:
+    """The number of tokens a row may have: `requested`, or what encoder and tokenizer can read, at most 512.
+
+    Raises:
+        ValueError: `requested` is more than the encoder can read.
+    """
+    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if "roberta" in config.model_type or config.model_type == "camembert":
+        positions -= (config.pad_token_id or 0) + 1  # RoBERTa counts positions from the padding id on
+    limit = int(min(positions, tokenizer.model_max_length))
+    if requested is None:
+        return min(limit, DEFAULT_MAX_LENGTH)
+    if requested > limit:
+        raise ValueError(f"`max_length` is {requested}, but this encoder reads at most {limit} tokens.")
+    return requested
+
+
+def build_classifier(
+    *,
+    name_or_path: str,
+    tokenizer: PreTrainedTokenizerBase,
+    markers: MarkerTokens,
+    label_names: Sequence[str],
+    negative_relation: str,
+    representation: str = "entity_start",
+    input_format: str = "markers",
+    max_length: int = DEFAULT_MAX_LENGTH,
+) -> RelationClassifier:
+    """A classifier on the pretrained encoder; the new rows and the linear layer depend on torch's seed only.
+
+    The rows of the marker tokens start as draws from the encoder's own initial distribution (mean 0, its
+    `initializer_range`), so that the four differ from the first step on.
+
+    Raises:
+        ValueError: The encoder does not load.
+    """
+    encoder = load_encoder(name_or_path)
+    if Path(name_or_path).is_dir():
+        encoder.config.name_or_path = ""  # a saved model must not tell where it was made
+    if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
+        encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    config = RelationClassifierConfig(
+        encoder=encoder.config,
+        id2label=dict(enumerate(label_names)),
+        negative_relation=negative_relation,
+        marker_tokens=list(markers.tokens),
+        representation=representation,
+        input_format=input_format,
+        max_length=max_length,
+    )
+    return RelationClassifier(config, encoder=encoder)

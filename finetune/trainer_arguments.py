@@ -1,0 +1,92 @@
+"""The Trainer's flags as this command takes them: same names, a few other defaults, some refused with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+
+import torch
+from transformers import TrainingArguments
+
+DEFAULT_SEED = 42
+
+# Flags of the Trainer that this command decides itself, or does not have, with what to do instead.
+REFUSED = {
+    "batch_eval_metrics": "all rows of a split are scored together",
+    "data_seed": "the order of the rows follows from the seed",
+    "dataloader_drop_last": "every row is trained on and scored",
+    "do_eval": "validation and test are always scored",
+    "do_predict": "validation and test are always scored",
+    "do_train": "the command always trains",
+    "eval_do_concat_batches": "all rows of a split are scored together",
+    "eval_on_start": "selection is among trained weights",
+    "greater_is_better": "`--select_by` names the measure; more is better",
+    "hub_model_id": "uploading is not part of this command",
+    "include_for_metrics": "the metric reads scores and row ids",
+    "label_names": "labels and row ids are always passed on",
+    "length_column_name": "rows are always grouped by length",
+    "load_best_model_at_end": "the best epoch on validation is always used; see `--select_by`",
+    "metric_for_best_model": "use `--select_by`",
+    "prediction_loss_only": "scores are always needed",
+    "push_to_hub": "uploading is not part of this command",
+    "remove_unused_columns": "batches hold only what is used",
+    "resume_from_checkpoint": "a run starts from its beginning; give a new `--output_dir`, or `--overwrite`",
+    "save_strategy": "weights are kept at each evaluation; see `--eval_strategy`",
+    "save_only_model": "weights are kept at each evaluation; see `--eval_strategy`",
+    "save_steps": "weights are kept at each evaluation; see `--eval_steps`",
+    "save_total_limit": "only the best and the last weights are kept, until the seed is done",
+    "train_sampling_strategy": "rows are always grouped by length",
+}
+
+
+@dataclass
+class RelationTrainingArguments(TrainingArguments):
+    """TrainingArguments with defaults for relation classification on the machine at hand."""
+
+    output_dir: str | None = field(default=None, metadata={"help": "The folder for everything that is written."})
+    per_device_train_batch_size: int = field(default=32, metadata={"help": "Rows per step and device in training."})
+    per_device_eval_batch_size: int = field(default=64, metadata={"help": "Rows per step and device in evaluation."})
+    eval_strategy: str = field(
+        default="epoch",
+        metadata={"help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."},
+    )
+    seed: int | None = field(
+        default=None, metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."}
+    )
+    bf16: bool | None = field(
+        default=None,
+        metadata={
+            "help": "Compute in bfloat16 (weights stay float32). Default: where the processor has it built in.",
+            "nargs": "?",
+            "const": True,
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Decide what was left open, then let the Trainer check.
+
+        Raises:
+            ValueError: No output folder, a refused flag, or a value the Trainer refuses.
+        """
+        for item in fields(TrainingArguments):
+            default = item.default if item.default_factory is MISSING else item.default_factory()
+            if item.name in REFUSED and getattr(self, item.name) != default:
+                name, reason = item.name, REFUSED[item.name]
+                raise ValueError(f"`--{name}` is not a flag of this command: {reason}.")
+        if self.output_dir is None:
+            raise ValueError("`--output_dir` is needed: the folder for everything that is written.")
+        self.seed_given = self.seed is not None
+        if self.seed is None:
+            self.seed = DEFAULT_SEED
+        self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
+        self.bf16_decided_here = self.bf16 is None
+        if self.bf16 is None:
+            self.bf16 = not self.fp16 and computes_bf16(use_cpu=self.use_cpu)
+        super().__post_init__()
+
+
+def computes_bf16(*, use_cpu: bool) -> bool:
+    """Whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
+    if not use_cpu:
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16", "sve_bf16"))

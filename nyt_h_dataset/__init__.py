@@ -1,6 +1,7 @@
-"""NYT-H for relation extraction: `load_nyt_h` gives the data, `write_sample` a synthetic corpus in its format.
+"""NYT-H for relation extraction: `load_nyt_h` gives the data, `write_sample` a synthetic corpus like it.
 
-Every row keeps both labels, the distant one and the human answer, and says where the two entities are mentioned.
+Every row keeps both labels, the distant one and the human answer, and says where the two entities are
+mentioned.
 """
 
 from .loading import load_nyt_h, mention_counts

@@ -43,14 +43,14 @@ def find_data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     if missing:
         if any((c / "train" / "train.json").is_file() or (c / "release").is_dir() for c in candidates):
             raise ValueError(
-                f"{given} holds the older release (JSON arrays in train/ and release/), which is not read; what "
-                f"is read are the line-JSON files {', '.join(DATA_FILES)}. {WHERE_TO_GET_IT}"
+                f"{given} holds the older release (JSON arrays in train/ and release/), which is not read; "
+                f"what is read are the line-JSON files {', '.join(DATA_FILES)}. {WHERE_TO_GET_IT}"
             )
         there = sorted(entry.name for entry in folder.iterdir())
         shown = ", ".join(there[:12]) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
         raise FileNotFoundError(
-            f"{folder} lacks {', '.join(missing)} ({len(missing)} of {len(DATA_FILES)} files missing); it holds: "
-            f"{shown or 'nothing'}. {WHERE_TO_GET_IT}"
+            f"{folder} lacks {', '.join(missing)} ({len(missing)} of {len(DATA_FILES)} files missing); it "
+            f"holds: {shown or 'nothing'}. {WHERE_TO_GET_IT}"
         )
     return folder
 

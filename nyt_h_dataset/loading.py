@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import datasets
 
@@ -15,7 +16,9 @@ from .schema import CONFIGS
 
 logger = logging.getLogger(__name__)
 
-Loaded = datasets.DatasetDict | datasets.Dataset | datasets.IterableDatasetDict | datasets.IterableDataset
+Loaded: TypeAlias = (
+    datasets.DatasetDict | datasets.Dataset | datasets.IterableDatasetDict | datasets.IterableDataset
+)
 
 
 def load_nyt_h(
@@ -30,27 +33,32 @@ def load_nyt_h(
     cache_dir: str | os.PathLike[str] | None = None,
     num_proc: int | None = None,
 ) -> Loaded:
-    """Return NYT-H as a DatasetDict with the splits train, validation, test and na (or the one `split` asked for).
+    """Return NYT-H as a DatasetDict with the splits train, validation, test and na (or the one asked for).
 
     A row is an instance: `instance_id`, `bag_id`, `relation` (the distant-supervision label, ClassLabel in
     rel2id.json's order), `bag_label` (ClassLabel no/yes/unk: the human answer to "does this sentence express
-    `relation`?"), `manual_relation` (ClassLabel: `relation` if yes, NA if no, -1 if unk), `sentence`, `head` and
-    `tail` with `guid`, `word`, `type`, `start`, `end` (half-open character offsets, int32, -1 when not found) and
-    `mention_status` (ClassLabel unique/ambiguous/overlapping/missing; see `nyt_h_dataset.mentions`).
+    `relation`?"), `manual_relation` (ClassLabel: `relation` if yes, NA if no, -1 if unk), `sentence`,
+    `head` and `tail` with `guid`, `word`, `type`, `start`, `end` (half-open character offsets, int32, -1
+    when not found) and `mention_status` (ClassLabel unique/ambiguous/overlapping/missing; see
+    `nyt_h_dataset.mentions`).
 
-    Outside the test split nobody judged: `bag_label` is unk there and `manual_relation` -1, which is no class.
+    Outside the test split nobody judged: `bag_label` is unk there and `manual_relation` -1, which is no
+    class.
 
     Args:
         data_dir: the extracted ``data/`` folder or its parent.
         config: "sentence".
-        na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split `na`
+        na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split
+        `na`
             always holds both files.
         mention_policy: where there are several mentions, the pair that is complete "first", or the "closest".
-        unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop"; the
+        unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop";
+        the
             counts are logged while the cache is built.
         split: one split, or a slice such as "train[:10%]".
         streaming: read the files on the fly, without a cache (IterableDataset).
-        cache_dir: where the built cache goes (default: that of `datasets`). Its key is the content of the files,
+        cache_dir: where the built cache goes (default: that of `datasets`). Its key is the content of the
+        files,
             so an edited file is never answered from an old cache.
         num_proc: processes that build the cache; useful for files of several hundred MB.
 

@@ -2,12 +2,13 @@
 
 The data files hold one JSON object a line::
 
-    {"instance_id": "TEST#0", "bag_id": "TEST#0", "relation": "/location/location/contains", "bag_label": "no",
-     "sentence": "...", "head": {"guid": "/guid/9202...", "word": "...", "type": "..."}, "tail": {...}}
+    {"instance_id": "TEST#0", "bag_id": "TEST#0", "relation": "/location/location/contains",
+     "bag_label": "no", "sentence": "...", "head": {"guid": "/guid/9202...", "word": "...", "type": "..."},
+     "tail": {...}}
 
-``load_dataset("./nyt_h_dataset", "sentence", data_dir=..., trust_remote_code=True)`` on datasets < 4; on every
-version `nyt_h_dataset.load_nyt_h`. This file imports only siblings, by name and at column 0: the script loader
-copies exactly those.
+``load_dataset("./nyt_h_dataset", "sentence", data_dir=..., trust_remote_code=True)`` on datasets < 4; on
+every version `nyt_h_dataset.load_nyt_h`. The script loader copies exactly the siblings that this file
+imports, so it imports, by name and at column 0, every sibling that they import in turn.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from .folder import check_bag_labels, content_fingerprint, find_data_folder, read_relations
+from .instance_ids import IdRegistry
 from .instances import instance_table
 from .mentions import check_policy
-from .records import IdRegistry, RecordError, Shard, read_blocks, shards
+from .record_lines import RecordError
+from .records import Shard, read_blocks, shards
 from .schema import (
     CITATION,
     CONFIGS,
@@ -65,10 +68,9 @@ class NytHConfig(datasets.BuilderConfig):
         """Raise ValueError for an option with an unknown value."""
         check_policy(self.mention_policy)
         for option, choices in (("na", tuple(NA_CHOICES)), ("unknown_relation", UNKNOWN_RELATION_CHOICES)):
-            if getattr(self, option) not in choices:
-                raise ValueError(
-                    f"`{option}` must be one of {', '.join(map(repr, choices))}; got {getattr(self, option)!r}."
-                )
+            value = getattr(self, option)
+            if value not in choices:
+                raise ValueError(f"`{option}` must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
     def create_config_id(
         self, config_kwargs: dict[str, object], custom_features: datasets.Features | None = None
@@ -81,6 +83,9 @@ class NytHConfig(datasets.BuilderConfig):
 
 class NytH(datasets.ArrowBasedBuilder):
     """Builder of NYT-H; splits train, validation, test and na.
+
+    `unknown_relations` counts the rows that `unknown_relation` changed or dropped while this object built the
+    cache in one process (empty when the cache was there).
 
     >>> NytH(config_name="sentence", data_dir=None)
     Traceback (most recent call last):
@@ -95,30 +100,34 @@ class NytH(datasets.ArrowBasedBuilder):
     ]
     DEFAULT_CONFIG_NAME = "sentence"
 
-    def _info(self) -> datasets.DatasetInfo:
-        self._folder = find_data_folder(self.config.data_dir)
-        check_bag_labels(self._folder)
-        self._relations = read_relations(self._folder)
-        self._paths = [str(self._folder / name) for name in RECORD_FILES]
-        self._ids = IdRegistry()
-        self._num_proc = 1
-        self._extra_keys: set[str] = set()
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Take what `datasets.DatasetBuilder` takes; `data_dir` is the folder of data files or its parent."""
         self.unknown_relations: Counter[str] = Counter()
+        self._extra_keys: set[str] = set()
+        self._counted: set[Shard] = set()
+        self._num_proc = 1
+        super().__init__(*args, **kwargs)
+
+    def _info(self) -> datasets.DatasetInfo:
+        folder = find_data_folder(self.config.data_dir)
+        check_bag_labels(folder)
         return datasets.DatasetInfo(
             description=DESCRIPTION,
-            features=sentence_features(self._relations),
+            features=sentence_features(read_relations(folder)),
             homepage=HOMEPAGE,
             citation=CITATION,
         )
 
     def _split_generators(self, dl_manager: object) -> list[datasets.SplitGenerator]:
-        files = [shards(path, number) for number, path in enumerate(self._paths)]
+        folder = find_data_folder(self.config.data_dir)
+        paths = [str(folder / name) for name in RECORD_FILES]
+        files = dict(zip(RECORD_FILES, (shards(path, n) for n, path in enumerate(paths)), strict=True))
+        self._ids = IdRegistry(paths)
         if self._num_proc > 1:
-            self._compare_ids(files)
+            self._compare_ids([part for parts in files.values() for part in parts], paths)
         return [
             datasets.SplitGenerator(
-                name=split,
-                gen_kwargs={"parts": [part for name in names for part in files[RECORD_FILES.index(name)]]},
+                name=split, gen_kwargs={"parts": [p for name in names for p in files[name]]}
             )
             for split, names in split_files(self.config.na).items()
         ]
@@ -128,34 +137,35 @@ class NytH(datasets.ArrowBasedBuilder):
         self._num_proc = num_proc or 1
         super().download_and_prepare(*args, num_proc=num_proc, **kwargs)
 
-    def _compare_ids(self, files: list[list[Shard]]) -> None:
-        """Look for duplicate ids before several processes build, each of which sees only its part."""
-        ids = IdRegistry()
+    def _compare_ids(self, parts: list[Shard], paths: list[str]) -> None:
+        """Look for duplicate ids before several processes build, each of which sees only its own parts."""
+        ids = IdRegistry(paths)
         try:
-            for part in (part for parts in files for part in parts):
+            for part in parts:
                 for block in read_blocks(part):
-                    ids.add(block, self._paths)
+                    ids.add(block)
         except RecordError as error:
             raise DataError(str(error)) from error
 
     def _generate_tables(self, parts: list[Shard]) -> Iterator[tuple[str, pa.Table]]:
+        features = self.info.features
         try:
             for part in parts:
                 unknown: Counter[str] = Counter()
                 for block in read_blocks(part):
-                    self._ids.add(block, self._paths)
+                    self._ids.add(block)
                     self._report_extra_keys(block.extra_keys, part.path)
                     table, unknown_here = instance_table(
                         block,
-                        self._relations,
+                        features["relation"].names,
                         unknown_relation=self.config.unknown_relation,
                         mention_policy=self.config.mention_policy,
-                        schema=self.info.features.arrow_schema,
+                        schema=features.arrow_schema,
                     )
                     unknown += unknown_here
                     if table.num_rows:
                         yield f"{part.number}:{block.offset}", table
-                self._report_unknown(unknown, part.path)
+                self._report_unknown(unknown, part)
         except RecordError as error:
             raise DataError(str(error)) from error
 
@@ -165,15 +175,15 @@ class NytH(datasets.ArrowBasedBuilder):
             self._extra_keys.update(new)
             logger.warning("%s: keys that NYT-H does not have are kept out: %s.", path, ", ".join(new))
 
-    def _report_unknown(self, unknown: Counter[str], path: str) -> None:
-        if unknown:
+    def _report_unknown(self, unknown: Counter[str], part: Shard) -> None:
+        # na_train.json serves two splits, and a stream may be read again: each part counts once.
+        if unknown and part not in self._counted:
+            self._counted.add(part)
             self.unknown_relations += unknown
-            done = "became NA" if self.config.unknown_relation == "na" else "were dropped"
-            listed = ", ".join(f"{name} ({count})" for name, count in unknown.most_common(10))
             logger.warning(
                 "%s: %d rows with a relation that rel2id.json lacks %s: %s.",
-                path,
+                part.path,
                 unknown.total(),
-                done,
-                listed,
+                "became NA" if self.config.unknown_relation == "na" else "were dropped",
+                ", ".join(f"{name} ({count})" for name, count in unknown.most_common(10)),
             )

@@ -1,4 +1,4 @@
-"""The little language of the synthetic corpus: kinds of entities, relations, and how sentences put them (pure).
+"""The language of the synthetic corpus: kinds of entities, relations, how sentences put them (pure).
 
 Everything here is made up. ``{h}`` and ``{t}`` are the head and the tail of a template.
 """
@@ -239,41 +239,3 @@ RELATIONS = {
 
 # What a sentence that expresses a relation expresses besides: a country contains its capital.
 ENTAILED = {"/location/country/capital": ("/location/location/contains",)}
-
-# Sentences that mention two entities and express no relation between them.
-NEUTRAL = (
-    "a letter about {h} and {t} was read aloud",
-    "{h} and {t} were named in the same report",
-    "the film shows {h} , a long bridge and , in the end , {t}",
-    "she wrote a book on {h} before she had heard of {t}",
-    "the quarrel over {h} had nothing to do with {t}",
-    "a photograph of {h} hung beside a map that showed {t}",
-    "nobody asked about {h} when the talk turned to {t}",
-    "{t} was the first item , {h} the second",
-    "the program mentioned {t} , a recipe and {h}",
-)
-
-OPENINGS = (
-    "On Monday ,",
-    "Last week",
-    "According to two officials ,",
-    "In a long interview ,",
-    "As the storm passed ,",
-    "The newspaper said that",
-    "Early in the morning ,",
-    "It was reported that",
-)
-CLOSINGS = (
-    ", a spokesman said",
-    ", according to the report",
-    ", and the crowd went home",
-    "after a long winter",
-    "while it rained",
-    ", witnesses recalled",
-    "for the second time",
-)
-# The same name again, before or after the place that counts; {n} is the name, {x} something that contains it.
-NAME_BEFORE = ("The talk was of {n} at first ;", "{n} again :", "Asked about {n} , an aide said :")
-NAME_AFTER = (", and {n} was not named again", ", which is all that is known of {n}")
-LONGER_BEFORE = ("At the {n} Institute they said :", "The {n} Gazette wrote :")
-PART_BEFORE = ("A {n}ese choir sang ;", "The {n}ists objected :")

@@ -7,15 +7,45 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from .sample_language import (
-    CLOSINGS,
-    LONGER_BEFORE,
-    NAME_AFTER,
-    NAME_BEFORE,
-    OPENINGS,
-    PART_BEFORE,
-)
 from .sample_names import Entity
+
+# Sentences that mention two entities and express no relation between them.
+NEUTRAL = (
+    "a letter about {h} and {t} was read aloud",
+    "{h} and {t} were named in the same report",
+    "the film shows {h} , a long bridge and , in the end , {t}",
+    "she wrote a book on {h} before she had heard of {t}",
+    "the quarrel over {h} had nothing to do with {t}",
+    "a photograph of {h} hung beside a map that showed {t}",
+    "nobody asked about {h} when the talk turned to {t}",
+    "{t} was the first item , {h} the second",
+    "the program mentioned {t} , a recipe and {h}",
+)
+
+OPENINGS = (
+    "On Monday ,",
+    "Last week",
+    "According to two officials ,",
+    "In a long interview ,",
+    "As the storm passed ,",
+    "The newspaper said that",
+    "Early in the morning ,",
+    "It was reported that",
+)
+CLOSINGS = (
+    ", a spokesman said",
+    ", according to the report",
+    ", and the crowd went home",
+    "after a long winter",
+    "while it rained",
+    ", witnesses recalled",
+    "for the second time",
+)
+# The same name again, before or after the place that counts; {n} is the name, {x} something that contains it.
+NAME_BEFORE = ("The talk was of {n} at first ;", "{n} again :", "Asked about {n} , an aide said :")
+NAME_AFTER = (", and {n} was not named again", ", which is all that is known of {n}")
+LONGER_BEFORE = ("At the {n} Institute they said :", "The {n} Gazette wrote :")
+PART_BEFORE = ("A {n}ese choir sang ;", "The {n}ists objected :")
 
 _SLOT = re.compile(r"\{([ht])\}")
 
@@ -46,11 +76,11 @@ def _glued(rng: random.Random, surface: str) -> tuple[str, str, str]:
 
 
 def write_sentence(rng: random.Random, head: Entity, tail: Entity, template: str) -> Sentence:
-    """Return `template` with both entities in it, framed at random; about one in six is hard to read mentions from.
+    """Return `template` with both entities in it, framed at random; one in six is hard to find them in.
 
-    The hard cases: another spelling (case, accents, underscores), something glued to the name, the name once more
-    before or after the place that counts, inside a longer name or a longer word, and a short form that cannot be
-    found at all.
+    The hard cases: another spelling (case, accents, underscores), something glued to the name, the name
+    once more before or after the place that counts, inside a longer name or a longer word, and a short form
+    that cannot be found at all.
     """
     entities = {"h": head, "t": tail}
     surfaces = {slot: ("", _escaped(entity.word), "") for slot, entity in entities.items()}
@@ -71,7 +101,7 @@ def write_sentence(rng: random.Random, head: Entity, tail: Entity, template: str
         opening = rng.choice(LONGER_BEFORE).format(n=name)
     elif luck < 0.16 and " " not in name:
         opening = rng.choice(PART_BEFORE).format(n=name)
-    elif luck < 0.17 and entities[slot].kind == "person":
+    elif luck < 0.18 and entities[slot].kind == "person":
         surfaces[slot] = ("", "Mx. " + name.split()[-1], "")
     text, spans, done = "", {}, 0
     frame = " ".join(part for part in (opening, template + (" " + closing if closing else ""), ".") if part)

@@ -8,23 +8,25 @@ from .mentions import STATUSES
 
 HOMEPAGE = "https://github.com/Spico197/NYT-H"
 WHERE_TO_GET_IT = (
-    "The authors publish the data as nyt-h.tar.bz2 on Google Drive, file id 1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; "
-    "the page that says so is github.com/Spico197/NYT-H. Extract it and pass the data/ folder (or its parent) as "
-    "`data_dir`. A synthetic sample in the same format: python -m nyt_h_dataset sample --out DIR."
+    "The authors publish the data as nyt-h.tar.bz2 on Google Drive, file id "
+    "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; the page that says so is github.com/Spico197/NYT-H. Extract it and pass "
+    "the data/ folder (or its parent) as `data_dir`. A synthetic sample in the same format: "
+    "python -m nyt_h_dataset sample --out DIR."
 )
 CITATION = """\
 @inproceedings{zhu-etal-2020-towards-accurate,
-    title = "Towards Accurate and Consistent Evaluation: A Dataset for Distantly-Supervised Relation Extraction",
-    author = "Zhu, Tong and Wang, Haitao and Yu, Junjie and Zhou, Xiabing and Chen, Wenliang and Zhang, Wei and
-      Zhang, Min",
+    title = "Towards Accurate and Consistent Evaluation: A Dataset for Distantly-Supervised Relation
+      Extraction",
+    author = "Zhu, Tong and Wang, Haitao and Yu, Junjie and Zhou, Xiabing and Chen, Wenliang and Zhang, Wei
+      and Zhang, Min",
     booktitle = "Proceedings of the 28th International Conference on Computational Linguistics",
     year = "2020",
 }
 """
 DESCRIPTION = (
-    "NYT-H: distantly supervised relation extraction on New York Times sentences, its test set judged by humans. "
-    "`relation` is the distant-supervision label, `bag_label` the human answer to whether this sentence expresses "
-    "it (unk where nobody was asked)."
+    "NYT-H: distantly supervised relation extraction on New York Times sentences, its test set judged by "
+    "humans. `relation` is the distant-supervision label, `bag_label` the human answer to whether this "
+    "sentence expresses it (unk where nobody was asked)."
 )
 
 NEGATIVE_RELATION = "NA"
@@ -65,7 +67,7 @@ def split_files(na: str) -> dict[str, tuple[str, ...]]:
 
 
 def sentence_features(relations: list[str]) -> datasets.Features:
-    """Return the features of the `sentence` config; `relations` are all relation names in id order, NA included."""
+    """Return the features of the `sentence` config; `relations` are all names in id order, NA included."""
     string, offset = datasets.Value("string"), datasets.Value("int32")
     entity = {"guid": string, "word": string, "type": string, "start": offset, "end": offset}
     return datasets.Features(

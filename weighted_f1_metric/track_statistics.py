@@ -1,0 +1,197 @@
+"""Units and predictions -> per-unit statistics: sum them over units or bags and a score is one call away.
+
+A score of a track is made one way only: statistics per unit -> sum -> `ClassCounts` -> `family_from_counts`.
+The bootstrap sums other multiples of the same bags, a randomization test sums two systems' bags in exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .counts import ClassCounts
+from .unit_predictions import UnitPredictions, read_unit_predictions
+from .units import TRUTHS, Units, read_units
+from .validation import check_choice
+
+
+@dataclass(frozen=True)
+class PairEvents:
+    """(unit, relation) pairs as two int64 arrays (num_events,), sorted by unit, each pair at most once."""
+
+    unit: np.ndarray
+    relation: np.ndarray
+
+    @classmethod
+    def from_matrix(cls, pairs: np.ndarray) -> PairEvents:
+        """The pairs that are True in a bool array (num_units, num_relations)."""
+        unit, relation = np.nonzero(pairs)
+        return cls(unit.astype(np.int64), relation.astype(np.int64))
+
+    def summed(self, group_of_unit: np.ndarray, num_groups: int, num_relations: int) -> np.ndarray:
+        """How many events each group of units has, (num_groups, num_relations) int64."""
+        cells = group_of_unit[self.unit] * num_relations + self.relation
+        return np.bincount(cells, minlength=num_groups * num_relations).reshape(num_groups, num_relations)
+
+
+@dataclass(frozen=True)
+class TruthStatistics:
+    """What one ground truth counts: gold pairs, predicted pairs that count, and those that are both."""
+
+    gold: PairEvents
+    predicted: PairEvents
+    true_positives: PairEvents
+
+
+@dataclass(frozen=True)
+class TrackStatistics:
+    """Sparse per-unit statistics of one system on one track.
+
+    Attributes:
+        units: the units, with their ids, bags (`units.unit_bag`, `units.bag_ids`) and relations.
+        unit_total: (num_units,) int64, what each unit adds to N of the entropy weights: its DS relations, or
+            1 without any. N is the same for every truth.
+        truths: prefix ("dsgt", "magt", "magt_ds_scope") -> its statistics.
+        predictions: the dense predictions (and scores) they were made from.
+
+    >>> rows = [
+    ...     {"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"},
+    ...     {"instance_id": "i1", "bag_id": "b0", "relation": "born_in", "bag_label": "no"},
+    ... ]
+    >>> statistics = track_statistics(
+    ...     track="sent2sent", references=rows, relations=["born_in"],
+    ...     predictions=[{"instance_id": i, "pred": "born_in"} for i in ("i0", "i1")],
+    ... )
+    >>> statistics.class_counts("magt").true_positives.tolist()
+    [1]
+    >>> statistics.class_counts("dsgt").support.tolist()
+    [2]
+    >>> [values.tolist() for values in statistics.bag_counts("magt")]  # one bag: tp, predicted, support, N
+    [[[1]], [[2]], [[1]], [2]]
+    """
+
+    units: Units
+    unit_total: np.ndarray
+    truths: Mapping[str, TruthStatistics]
+    predictions: UnitPredictions
+
+    def bag_counts(self, prefix: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """True positives, predicted, support (num_bags, num_relations) and N (num_bags,) per bag, int64.
+
+        Rows are in the order of `units.bag_ids`; summed over the first axis they give `class_counts(prefix)`.
+        """
+        return self.summed(prefix, self.units.unit_bag, len(self.units.bag_ids))
+
+    def summed(
+        self, prefix: str, group_of_unit: np.ndarray, num_groups: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """True positives, predicted, support and N, summed over the units of each group."""
+        truth = self.truths[prefix]
+        shape = (group_of_unit, num_groups, len(self.units.relations))
+        total = np.bincount(group_of_unit, self.unit_total, num_groups).astype(np.int64)
+        true_positives = truth.true_positives.summed(*shape)
+        return true_positives, truth.predicted.summed(*shape), truth.gold.summed(*shape), total
+
+    def class_counts(self, prefix: str) -> ClassCounts:
+        """The counts of all units under one truth."""
+        one_group = np.zeros(self.units.num_units, dtype=np.int64)
+        true_positives, predicted, support, total = self.summed(prefix, one_group, 1)
+        return ClassCounts(
+            labels=self.units.relations,
+            true_positives=true_positives[0],
+            predicted=predicted[0],
+            support=support[0],
+            total=int(total[0]),
+            negative_support=int(np.count_nonzero(~self.units.distant.any(axis=1))),
+            negative_label=self.units.negative_relation,
+        )
+
+
+def track_statistics(
+    *,
+    track: str,
+    references: Any,
+    predictions: Any,
+    relations: Sequence[str],
+    negative_relation: str = "NA",
+    truths: str | Sequence[str] = "auto",
+    unk: str = "error",
+    by: str = "rows",
+) -> TrackStatistics:
+    """The per-unit statistics of a system on a track; see `score_track` for the arguments and errors."""
+    units = read_units(
+        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+    )
+    prefixes = resolve_truths(truths, unk, units)
+    return statistics_of_units(units, read_unit_predictions(predictions, units), prefixes)
+
+
+def statistics_of_units(
+    units: Units, predictions: UnitPredictions, prefixes: Sequence[str]
+) -> TrackStatistics:
+    """The per-unit statistics of predictions that are aligned with `units` already."""
+    return TrackStatistics(
+        units=units,
+        unit_total=np.maximum(units.distant.sum(axis=1), 1).astype(np.int64),
+        truths={prefix: _truth_statistics(prefix, units, predictions.predicted) for prefix in prefixes},
+        predictions=predictions,
+    )
+
+
+def truth_pairs(prefix: str, units: Units) -> tuple[np.ndarray, np.ndarray]:
+    """The gold pairs of a truth and the pairs whose predictions count, bool (num_units, num_relations).
+
+    A pair without a yes and with an unk is no candidate of the MAGT truths (only reached with unk="exclude").
+    """
+    if prefix == "dsgt":
+        return units.distant, np.ones_like(units.distant)
+    candidates = ~units.unjudged if prefix == "magt" else units.distant & ~units.unjudged
+    return units.confirmed, candidates
+
+
+def _truth_statistics(prefix: str, units: Units, predicted: np.ndarray) -> TruthStatistics:
+    gold, candidates = truth_pairs(prefix, units)
+    counted = predicted & candidates
+    return TruthStatistics(
+        gold=PairEvents.from_matrix(gold),
+        predicted=PairEvents.from_matrix(counted),
+        true_positives=PairEvents.from_matrix(counted & gold),
+    )
+
+
+def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple[str, ...]:
+    """The prefixes to score; "auto": all three when every positive row was judged, "dsgt" when none was.
+
+    Raises:
+        ValueError: an unknown prefix; MAGT asked of rows of which some (unless unk="exclude") or all are unk.
+    """
+    check_choice("unk", unk, ("error", "exclude"))
+    unknown, positive = units.num_unknown_rows, units.num_positive_rows
+    none_judged = unknown == positive
+    if truths == "auto":
+        if none_judged:
+            return ("dsgt",)
+        prefixes: tuple[str, ...] = TRUTHS
+    else:
+        prefixes = (truths,) if isinstance(truths, str) else tuple(truths)
+        for prefix in prefixes:
+            check_choice("truths", prefix, TRUTHS)
+        if not prefixes or len(set(prefixes)) < len(prefixes):
+            raise ValueError(f"`truths` must be 'auto' or distinct prefixes of {TRUTHS}; got {truths!r}.")
+    if prefixes == ("dsgt",):
+        return prefixes
+    if none_judged and positive:
+        raise ValueError(
+            f"All {positive} rows with a positive relation have bag_label 'unk', so nothing was judged; "
+            "score them with truths=('dsgt',)."
+        )
+    if unknown and unk == "error":
+        raise ValueError(
+            f"{unknown} of {positive} rows with a positive relation have bag_label 'unk', the others yes "
+            "or no. "
+            "Pass unk='exclude' to leave unjudged pairs out of the MAGT counts, or truths=('dsgt',)."
+        )
+    return prefixes

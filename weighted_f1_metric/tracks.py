@@ -1,0 +1,185 @@
+"""Tracks: a system scored against distant and human labels, under every ground truth of SPEC part 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .fscore import family_from_counts, ratio
+from .ranking import DEFAULT_KS, ranking_measures
+from .score_matrix import checked_ks
+from .signature import data_fingerprint, signature
+from .track_statistics import TrackStatistics, resolve_truths, statistics_of_units, truth_pairs
+from .unit_predictions import UnitPredictions, read_unit_predictions
+from .units import Units, read_units
+from .validation import check_choice, check_flag, check_real
+from .weighting import AVERAGES, Average, named_averages
+
+
+def score_track(
+    *,
+    track: str,
+    references: Any,
+    predictions: Any,
+    relations: Sequence[str],
+    negative_relation: str = "NA",
+    truths: str | Sequence[str] = "auto",
+    unk: str = "error",
+    by: str = "rows",
+    ks: Sequence[int] = DEFAULT_KS,
+    averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
+    beta: float = 1.0,
+    zero_division: float = 0.0,
+    entropy_total: str = "all",
+    per_class: bool = False,
+) -> dict[str, Any]:
+    """All measures of a system on a track, under each ground truth.
+
+    | prefix | gold (unit, relation) pairs | which predictions of r count |
+    | --- | --- | --- |
+    | dsgt | r is a DS relation of the unit | all |
+    | magt | and one of its rows with r is labelled yes | all ([A] Eq. 1: an unjudged pair is wrong) |
+    | magt_ds_scope | as magt | those on units with DS relation r ([A]'s released evaluator) |
+
+    Args:
+        track: "sent2sent" and "bag2sent" score rows (instances), "bag2bag" scores bags.
+        references: records, or a dict of columns, with `instance_id`, `bag_id`, `relation` (a name),
+            `bag_label` ("yes", "no", "unk": does this sentence express `relation`?), and `sentence` for
+            by="sentences".
+        predictions: records or columns with the unit's id (`instance_id`, or `bag_id` on bag2bag), `pred` (a
+            relation name, or a list of them; [] says none) and optionally `scores`: a mapping relation ->
+            number, or as a column an array (num_predictions, num_relations) in the order of `relations`.
+            Exactly one prediction a unit.
+        relations: the positive relations in id order, without `negative_relation`.
+        truths: "auto", a prefix or several. "auto": all three when every row with a positive relation was
+            judged, "dsgt" alone when none was; a mixture is an error unless unk="exclude".
+        unk: "error", or "exclude": a pair without a yes and with an unk leaves the MAGT counts (its
+            predictions count neither way; N stays as it is).
+        by: "rows", or "sentences": rows of one bag with the same sentence (twins) become one unit with the
+            union of their predictions (and per relation their highest score). Sentence tracks only.
+        ks: the K of precision_at_K and of the coverage.
+        averages, beta, zero_division, entropy_total, per_class: as in `f1_family`.
+
+    Returns:
+        A dict with, under each prefix, the family over the supported classes (`magt_dodrans_f1`, ...), over
+        all relations `{prefix}_macro_all_{precision|recall|f1}` ([A]'s macro), `{prefix}_num_supported`,
+        `{prefix}_max_single_recall` (the best micro recall that one relation a unit allows), and with scores
+        the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates). Beside them:
+
+        - num_units; num_pairs, the (unit, DS relation) pairs;
+        - num_judged_no: predicted DS relations that a human refused (no yes, no unk);
+        - num_unjudged: predicted relations that nobody judged for their unit;
+        - num_twins: rows that share bag and sentence with another row (sentence tracks; None without
+          sentences);
+        - echo: the same scores for copying each unit's own DS relations, what the labels alone explain;
+        - undefined: the keys whose weights sum to 0 and whose value is `zero_division`;
+        - signatures: prefix -> signature line.
+
+    >>> rows = [
+    ...     {"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"},
+    ...     {"instance_id": "i1", "bag_id": "b1", "relation": "born_in", "bag_label": "no"},
+    ... ]
+    >>> scores = score_track(
+    ...     track="bag2bag", references=rows, relations=["born_in", "lives_in"],
+    ...     predictions=[{"bag_id": "b0", "pred": "born_in"}, {"bag_id": "b1", "pred": "NA"}],
+    ... )
+    >>> scores["dsgt_micro_recall"], scores["magt_micro_recall"], scores["echo"]["magt_micro_precision"]
+    (0.5, 1.0, 0.5)
+
+    Raises:
+        TypeError: records that are none, names that are no strings.
+        ValueError: an unknown track, truth or option; a missing key; ids missing, unknown or there twice; a
+            relation that `relations` lacks; a mixture of judged and unjudged rows; scores that lack a
+            relation, have the wrong shape or are not finite; K <= 0.
+
+    Reference:
+        [A] Zhu et al. 2020, section 4 and Eq. 1. With `magt_ds_scope` and every unit unambiguous, macro_all
+        equals [A]'s released evaluator, which otherwise looks at the first row of a bag only.
+    """
+    family: dict[str, Any] = {
+        "averages": named_averages(averages),
+        "beta": check_real("beta", beta, low=0.0, high=np.inf),
+        "zero_division": check_real("zero_division", zero_division, low=0.0, high=1.0),
+        "entropy_total": check_choice("entropy_total", entropy_total, ("all", "positive")),
+    }
+    cutoffs = checked_ks(ks)
+    check_flag("per_class", per_class)
+    units = read_units(
+        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+    )
+    prefixes = resolve_truths(truths, unk, units)
+    system = read_unit_predictions(predictions, units)
+    statistics = statistics_of_units(units, system, prefixes)
+    result = scores_of_statistics(statistics, **family, per_class=per_class)
+    if system.scores is not None:
+        for prefix in prefixes:
+            gold, candidates = truth_pairs(prefix, units)
+            ranked = ranking_measures(scores=system.scores, gold=gold, candidates=candidates, ks=cutoffs)
+            result.update({f"{prefix}_{name}": value for name, value in ranked.items()})
+    result.update(unit_numbers(units, system.predicted))
+    echo = statistics_of_units(units, UnitPredictions(units.distant, None), prefixes)
+    result["echo"] = scores_of_statistics(echo, **family)
+    result["undefined"] = result.pop("undefined")
+    result["signatures"] = track_signatures(units, prefixes, unk=unk, **family)
+    return result
+
+
+def scores_of_statistics(
+    statistics: TrackStatistics, *, per_class: bool = False, **family: Any
+) -> dict[str, Any]:
+    """The family under every prefix, from per-unit statistics; options as in `family_from_counts`."""
+    result: dict[str, Any] = {}
+    undefined: list[str] = []
+    zero_division = family.get("zero_division", 0.0)
+    for prefix in statistics.truths:
+        counts = statistics.class_counts(prefix)
+        scores = family_from_counts(counts, per_class=per_class, **family)
+        over_all = family_from_counts(
+            counts, **{**family, "averages": {"macro_all": "macro"}, "macro_over": "labels"}
+        )
+        undefined += [f"{prefix}_{name}" for name in scores.pop("undefined") + over_all.pop("undefined")]
+        result.update({f"{prefix}_{name}": value for name, value in {**scores, **over_all}.items()})
+        result[f"{prefix}_num_supported"] = int(np.count_nonzero(counts.support))
+        gold = statistics.truths[prefix].gold
+        reachable = np.array(len(np.unique(gold.unit)))
+        best = ratio(reachable, np.array(len(gold.unit)), zero_division)
+        result[f"{prefix}_max_single_recall"] = float(best)
+        if not len(gold.unit):
+            undefined.append(f"{prefix}_max_single_recall")
+    result["undefined"] = undefined
+    return result
+
+
+def unit_numbers(units: Units, predicted: np.ndarray) -> dict[str, int | None]:
+    """How many units and pairs there are, and how many predictions a human refused or nobody judged."""
+    refused = predicted & units.distant & ~units.confirmed & ~units.unjudged
+    unjudged = predicted & (~units.distant | units.unjudged)
+    numbers: dict[str, int | None] = {
+        "num_units": units.num_units,
+        "num_pairs": int(np.count_nonzero(units.distant)),
+        "num_judged_no": int(np.count_nonzero(refused)),
+        "num_unjudged": int(np.count_nonzero(unjudged)),
+    }
+    if units.track != "bag2bag":
+        numbers["num_twins"] = units.num_twins
+    return numbers
+
+
+def track_signatures(units: Units, prefixes: Sequence[str], *, unk: str, **family: Any) -> dict[str, str]:
+    """Prefix -> signature line."""
+    data = data_fingerprint(units.rows)
+    return {
+        prefix: signature(
+            labels=units.relations,
+            data=data,
+            negative_label=units.negative_relation,
+            track=units.track,
+            truth=prefix,
+            by=units.by,
+            unk=unk,
+            **family,
+        )
+        for prefix in prefixes
+    }

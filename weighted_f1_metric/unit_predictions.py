@@ -1,0 +1,185 @@
+"""Prediction records -> what a system says of each unit, aligned with the units of a track."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .columns import first_repeat, read_columns
+from .units import Units
+from .validation import is_integer, quoted
+
+
+@dataclass(frozen=True)
+class UnitPredictions:
+    """What a system says of each unit.
+
+    Attributes:
+        predicted: (num_units, num_relations) bool; all False is the negative relation.
+        scores: (num_units, num_relations) float64, or None.
+    """
+
+    predicted: np.ndarray
+    scores: np.ndarray | None
+
+
+def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
+    """The predictions of every unit, in the order of the units.
+
+    Where twins are joined (`by="sentences"`) a unit gets the union of the relations that its rows get, and
+    per relation the highest score.
+
+    Raises:
+        TypeError: records that are none, a relation that is no string.
+        ValueError: an id that is missing, unknown or there twice; a relation that `relations` lacks; scores
+            that lack a relation, are not finite, have the wrong shape, or come with some predictions only.
+    """
+    key = units.id_key
+    other = "instance_id" if key == "bag_id" else "bag_id"
+    if _has_only(predictions, other, key):
+        raise ValueError(
+            f"Track {units.track!r} takes predictions by {key!r}, these have {other!r}; "
+            f"score them with {'a sentence track' if key == 'bag_id' else 'bag2bag'}."
+        )
+    columns = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
+    row_of_id = _match_ids(columns[key], units)
+    unit_of_row = np.empty(len(row_of_id), dtype=np.int64)
+    unit_of_row[row_of_id] = units.unit_of_id
+    predicted = np.zeros((units.num_units, len(units.relations)), dtype=bool)
+    rows, codes = _predicted_codes(columns["pred"], columns[key], units)
+    predicted[unit_of_row[rows], codes] = True
+    scores = None
+    if "scores" in columns:
+        matrix = _score_matrix(columns["scores"], columns[key], units)
+        scores = np.full(predicted.shape, -np.inf)
+        np.maximum.at(scores, unit_of_row, matrix)
+    return UnitPredictions(predicted, scores)
+
+
+def _has_only(predictions: Any, other: str, key: str) -> bool:
+    """Whether the first record, or the columns, have the id of the other kind of unit alone."""
+    first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
+    return isinstance(first, Mapping) and other in first and key not in first
+
+
+def _match_ids(ids: Sequence[Any], units: Units) -> np.ndarray:
+    """The row of `ids` that predicts each of the units' ids, (num_ids,) int64."""
+    repeated = first_repeat(ids)
+    if repeated:
+        raise ValueError(f"`predictions` holds {units.id_key}s more than once: {quoted(repeated)}.")
+    row = {value: position for position, value in enumerate(ids)}
+    needed = set(units.ids)
+    unknown = [value for value in ids if value not in needed]
+    missing = [value for value in units.ids if value not in row]
+    if unknown or missing:
+        parts = []
+        if unknown:
+            parts.append(f"{len(unknown)} {units.id_key}s are not in the references: {quoted(unknown)}")
+        if missing:
+            parts.append(f"{len(missing)} units have no prediction: {quoted(missing)}")
+        hint = _id_hint(ids, units)
+        raise ValueError(f"`predictions` do not fit the references: {'; '.join(parts)}.{hint}")
+    return np.fromiter((row[value] for value in units.ids), dtype=np.int64, count=len(units.ids))
+
+
+def _id_hint(ids: Sequence[Any], units: Units) -> str:
+    """What probably went wrong with the ids, or nothing."""
+    if {type(value) for value in ids}.isdisjoint({type(value) for value in units.ids}):
+        return f" Ids are {type(units.ids[0]).__name__} in the references, {type(ids[0]).__name__} here."
+    given, needed = _numbers(ids), _numbers(units.ids)
+    if given and needed and len(given) == len(needed):
+        shift = min(given) - min(needed)
+        if shift and {value - shift for value in given} == needed:
+            return (
+                f" The numbers in the ids are shifted by {shift}: the references start at {min(needed)}, the "
+                f"predictions at {min(given)} ({min(given)}-based instead of {min(needed)}-based)."
+            )
+    return ""
+
+
+def _numbers(ids: Sequence[Any]) -> set[int]:
+    """The numbers at the end of the ids; empty when one has none."""
+    found = [re.search(r"\d+$", str(value)) for value in ids]
+    return {int(match.group()) for match in found if match} if all(found) else set()
+
+
+def _predicted_codes(
+    values: Sequence[Any], ids: Sequence[Any], units: Units
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row and relation of every predicted positive relation."""
+    code = {units.negative_relation: -1, **{name: index for index, name in enumerate(units.relations)}}
+    rows: list[int] = []
+    codes: list[int] = []
+    unknown: dict[str, Any] = {}
+    for position, value in enumerate(values):
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        for name in (value,) if isinstance(value, str) or not isinstance(value, (list, tuple)) else value:
+            if not isinstance(name, str):
+                hint = " Class ids become names by the order of `relations`." if is_integer(name) else ""
+                raise TypeError(
+                    f"`pred` must be a relation name or a list of them; got {name!r} for "
+                    f"{ids[position]!r}.{hint}"
+                )
+            index = code.get(name)
+            if index is None:
+                unknown.setdefault(name, ids[position])
+            elif index >= 0:
+                rows.append(position)
+                codes.append(index)
+    if unknown:
+        name, where = next(iter(unknown.items()))
+        raise ValueError(
+            f"`predictions` hold relations that `relations` (rel2id.json) lacks: {quoted(unknown)}; the "
+            "first is "
+            f"at {where!r}. The negative relation is {units.negative_relation!r}."
+        )
+    return np.array(rows, dtype=np.int64), np.array(codes, dtype=np.int64)
+
+
+def _score_matrix(values: Any, ids: Sequence[Any], units: Units) -> np.ndarray:
+    """The scores, (num_rows, num_relations) float64, finite."""
+    shape = (len(ids), len(units.relations))
+    without = [position for position, value in enumerate(values) if value is None]
+    if without:
+        raise ValueError(
+            f"{len(without)} of {len(ids)} predictions have no `scores`, the first is {ids[without[0]]!r}; "
+            "give scores with all or with none."
+        )
+    if isinstance(values, list) and isinstance(values[0], Mapping):
+        matrix = np.empty(shape)
+        known = {units.negative_relation, *units.relations}
+        for position, value in enumerate(values):
+            lacking = [name for name in units.relations if value.get(name) is None]
+            if lacking:
+                raise ValueError(
+                    f"`scores` of {ids[position]!r} lack {len(lacking)} of {shape[1]} relations: "
+                    f"{quoted(lacking)}."
+                )
+            strangers = [name for name in value if name not in known]
+            if strangers:
+                raise ValueError(
+                    f"`scores` of {ids[position]!r} hold relations that `relations` lacks: "
+                    f"{quoted(strangers)}."
+                )
+            matrix[position] = [value[name] for name in units.relations]
+    else:
+        matrix = np.asarray(values, dtype=np.float64)
+        if matrix.shape != shape:
+            raise ValueError(
+                f"`scores` must have shape {shape}, predictions x positive relations in the order of "
+                "`relations`; "
+                f"got {matrix.shape}."
+            )
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = bad[0]
+        raise ValueError(
+            f"`scores` must be finite; {len(bad)} are not, the first is {matrix[row, column]} for "
+            f"{units.relations[column]!r} of {ids[row]!r}."
+        )
+    return matrix

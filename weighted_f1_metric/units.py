@@ -1,0 +1,201 @@
+"""Reference records -> units: what a track scores, each with its distant relations and human answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .columns import first_repeat, read_columns
+from .validation import check_choice, quoted
+
+TRACKS = ("sent2sent", "bag2sent", "bag2bag")
+TRUTHS = ("dsgt", "magt", "magt_ds_scope")
+BAG_LABELS = ("no", "yes", "unk")
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a track.
+
+    Attributes:
+        track, by: "sent2sent", "bag2sent" or "bag2bag"; "rows" or "sentences".
+        relations: the positive relations, in id order; columns of the arrays below.
+        negative_relation: the relation that is not scored.
+        id_key: what a prediction names: "instance_id", or "bag_id" on bag2bag.
+        ids: the ids that need a prediction, in order of first appearance.
+        unit_of_id: (num_ids,) int64, the unit of each; several ids share a unit only where twins are joined.
+        bag_ids: the bags, in order of first appearance.
+        unit_bag: (num_units,) int64, the bag of each unit.
+        distant: (num_units, num_relations) bool, r is a DS relation of the unit.
+        confirmed: likewise, and at least one of its rows with r is labelled yes.
+        unjudged: likewise a DS relation, without a yes and with at least one unk.
+        num_twins: rows that share bag and sentence with another row; None without sentences and on bag2bag.
+        num_unknown_rows, num_positive_rows: rows with a positive relation: those labelled unk, and all.
+        rows: (instance_id, bag_id, relation, bag_label[, sentence]) of each row, for the fingerprint.
+    """
+
+    track: str
+    by: str
+    relations: tuple[str, ...]
+    negative_relation: str
+    id_key: str
+    ids: tuple[Any, ...]
+    unit_of_id: np.ndarray
+    bag_ids: tuple[Any, ...]
+    unit_bag: np.ndarray
+    distant: np.ndarray
+    confirmed: np.ndarray
+    unjudged: np.ndarray
+    num_twins: int | None
+    num_unknown_rows: int
+    num_positive_rows: int
+    rows: tuple[tuple[Any, ...], ...]
+
+    @property
+    def num_units(self) -> int:
+        """How many units the track has."""
+        return len(self.unit_bag)
+
+
+def read_units(
+    *, track: str, references: Any, relations: Sequence[str], negative_relation: str = "NA", by: str = "rows"
+) -> Units:
+    """The units of a track from its reference records, checked.
+
+    >>> rows = [
+    ...     {"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "no"},
+    ...     {"instance_id": "i1", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"},
+    ... ]
+    >>> units = read_units(track="bag2bag", references=rows, relations=["born_in", "lives_in"])
+    >>> units.ids, units.distant.tolist(), units.confirmed.tolist()
+    (('b0',), [[True, False]], [[True, False]])
+
+    Raises:
+        TypeError: records that are none, names that are no strings.
+        ValueError: an unknown track or `by`, a missing key, a duplicate instance_id, a relation that
+            `relations` lacks, a bag_label other than yes, no, unk, relations given twice or with the
+            negative one.
+    """
+    check_choice("track", track, TRACKS)
+    check_choice("by", by, ("rows", "sentences"))
+    if by == "sentences" and track == "bag2bag":
+        raise ValueError("by='sentences' joins rows of the sentence tracks; the units of 'bag2bag' are bags.")
+    names = check_relations(relations, negative_relation)
+    required = ["instance_id", "bag_id", "relation", "bag_label"] + ["sentence"] * (by == "sentences")
+    columns = read_columns(references, required=required, optional=["sentence"], name="references")
+    instance_ids, bag_ids = columns["instance_id"], columns["bag_id"]
+    repeated = first_repeat(instance_ids)
+    if repeated:
+        raise ValueError(f"`references` holds instance_ids more than once: {quoted(repeated)}.")
+    row_relation = _relation_codes(columns["relation"], names, negative_relation)
+    label_code = {label: code for code, label in enumerate(BAG_LABELS)}
+    unknown_labels = [label for label in columns["bag_label"] if label not in label_code]
+    if unknown_labels:
+        position = columns["bag_label"].index(unknown_labels[0])
+        raise ValueError(
+            f"`bag_label` must be 'yes', 'no' or 'unk'; {len(unknown_labels)} rows have another, the "
+            "first is "
+            f"{unknown_labels[0]!r} at instance_id {instance_ids[position]!r}."
+        )
+    row_label = np.array([label_code[label] for label in columns["bag_label"]], dtype=np.int64)
+    row_bag, distinct_bags = _codes(bag_ids)
+    sentences = columns.get("sentence")
+    sentence_key = None
+    if track != "bag2bag" and sentences is not None:
+        sentence_key = [
+            (bag, text.strip() if isinstance(text, str) else text)
+            for bag, text in zip(bag_ids, sentences, strict=True)
+        ]
+    if track == "bag2bag":
+        row_unit, ids, unit_of_id = row_bag, tuple(distinct_bags), np.arange(len(distinct_bags))
+    elif by == "sentences":
+        row_unit, _ = _codes(sentence_key or [])
+        ids, unit_of_id = tuple(instance_ids), row_unit
+    else:
+        row_unit = unit_of_id = np.arange(len(instance_ids))
+        ids = tuple(instance_ids)
+    num_units = int(row_unit.max()) + 1
+    unit_bag = np.empty(num_units, dtype=np.int64)
+    unit_bag[row_unit] = row_bag
+    positive = row_relation >= 0
+    answers = np.zeros((len(BAG_LABELS), num_units, len(names)), dtype=bool)
+    answers[row_label[positive], row_unit[positive], row_relation[positive]] = True
+    no, yes, unknown = answers
+    twins = None
+    if sentence_key is not None:
+        twins = sum(number for number in Counter(sentence_key).values() if number > 1)
+    texts = [sentence_key] if by == "sentences" and sentence_key is not None else []
+    return Units(
+        track=track,
+        by=by,
+        relations=names,
+        negative_relation=negative_relation,
+        id_key="bag_id" if track == "bag2bag" else "instance_id",
+        ids=ids,
+        unit_of_id=unit_of_id,
+        bag_ids=tuple(distinct_bags),
+        unit_bag=unit_bag,
+        distant=no | yes | unknown,
+        confirmed=yes,
+        unjudged=unknown & ~yes,
+        num_twins=twins,
+        num_unknown_rows=int(np.count_nonzero(row_label[positive] == BAG_LABELS.index("unk"))),
+        num_positive_rows=int(np.count_nonzero(positive)),
+        rows=tuple(
+            zip(instance_ids, bag_ids, columns["relation"], columns["bag_label"], *texts, strict=True)
+        ),
+    )
+
+
+def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
+    """The positive relations, distinct strings without the negative one.
+
+    Raises:
+        TypeError: a name that is no string, or one string instead of a list.
+        ValueError: none at all, a name twice, the negative relation among them.
+    """
+    if isinstance(relations, str) or not all(isinstance(name, str) for name in relations):
+        raise TypeError("`relations` must be a list of relation names (strings), the positive ones.")
+    if not isinstance(negative_relation, str):
+        raise TypeError(f"`negative_relation` must be a relation name; got {negative_relation!r}.")
+    names = tuple(relations)
+    if not names:
+        raise ValueError("`relations` is empty; name the positive relations, in id order.")
+    if negative_relation in names:
+        raise ValueError(
+            f"`relations` holds the negative relation {negative_relation!r}; list the positive ones only."
+        )
+    repeated = first_repeat(names)
+    if repeated:
+        raise ValueError(f"`relations` holds names twice: {quoted(repeated)}.")
+    return names
+
+
+def _codes(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
+    """The position of each value among the distinct ones, (num_values,) int64, and these in order."""
+    distinct = list(dict.fromkeys(values))
+    position = {value: code for code, value in enumerate(distinct)}
+    return np.fromiter((position[value] for value in values), dtype=np.int64, count=len(values)), distinct
+
+
+def _relation_codes(values: Sequence[Any], names: tuple[str, ...], negative_relation: str) -> np.ndarray:
+    """Column of each row's relation, (num_rows,) int64; -1 for the negative one."""
+    position = {negative_relation: -1, **{name: code for code, name in enumerate(names)}}
+    wrong = next((value for value in values if not isinstance(value, str)), None)
+    if wrong is not None or None in values:
+        raise TypeError(
+            f"`relation` in `references` must be a relation name (str), as in test.json; got {wrong!r}. "
+            "Class ids become names with features['relation'].int2str."
+        )
+    unknown = list(dict.fromkeys(value for value in values if value not in position))
+    if unknown:
+        raise ValueError(
+            f"`references` holds relations that `relations` (rel2id.json) lacks: {quoted(unknown)}; the "
+            "negative "
+            f"relation is {negative_relation!r}."
+        )
+    return np.fromiter((position[value] for value in values), dtype=np.int64, count=len(values))

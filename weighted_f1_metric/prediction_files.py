@@ -1,0 +1,168 @@
+"""The files of the NYT-H authors' evaluator, in and out: test set, relation ids, predictions.
+
+    test.json    one JSON record a line (or one JSON array): instance_id, bag_id, relation, bag_label,
+    sentence rel2id.json  {"NA": 0, "/people/person/place_lived": 1, ...}
+    predictions  one JSON record a line: {"instance_id": ..., "pred": ...} on the sentence tracks,
+                 {"bag_id": ..., "pred": ...} on bag2bag; optionally "scores": {relation: number}
+
+A byte order mark, CRLF line ends and blank lines are accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .validation import is_integer, quoted
+
+AUTHORS_PAGE = "https://github.com/Spico197/NYT-H"
+REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
+
+
+def read_json_records(path: str | os.PathLike[str]) -> list[tuple[int, dict[str, Any]]]:
+    """The records of a JSON-lines or JSON-array file, each with its 1-based line (in an array: its position).
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: bytes that are not UTF-8, a line that is not one JSON object, NaN or Infinity (which are
+            not JSON), with file and line; a file without records.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}. NYT-H is published at {AUTHORS_PAGE}.")
+    content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    records: list[tuple[int, Any]] = []
+    if content.lstrip()[:1] == b"[":
+        values = _parsed(content, file, 1)
+        records = list(enumerate(values, start=1))
+    else:
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            if line.strip():
+                records.append((number, _parsed(line, file, number)))
+    for number, record in records:
+        if not isinstance(record, dict):
+            raise ValueError(f"{file}, line {number}: expected a JSON object; got {record!r:.60}.")
+    if not records:
+        raise ValueError(f"{file} holds no records.")
+    return records
+
+
+def _parsed(line: bytes, file: Path, number: int) -> Any:
+    try:
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file}, line {number}: not UTF-8 text ({error.reason}).") from None
+    except json.JSONDecodeError as error:
+        where = number + error.lineno - 1
+        raise ValueError(
+            f"{file}, line {where}: not valid JSON ({error.msg}, column {error.colno})."
+        ) from None
+    except _NotJson as error:
+        raise ValueError(f"{file}, line {number}: {error} is not JSON; write a finite number.") from None
+
+
+class _NotJson(Exception):
+    """NaN or Infinity in a JSON text."""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NotJson(name)
+
+
+def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The records of a test file in the authors' format.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a broken line, or a record without one of the keys, with file and line.
+    """
+    records = read_json_records(path)
+    for number, record in records:
+        missing = [key for key in REFERENCE_KEYS if key not in record]
+        if missing:
+            raise ValueError(
+                f"{path}, line {number}: the record lacks {quoted(missing)}; it has {quoted(record)}."
+            )
+    return [record for _, record in records]
+
+
+def read_relations(path: str | os.PathLike[str], *, negative_relation: str = "NA") -> list[str]:
+    """The positive relations of a rel2id.json, in id order.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: not a JSON object of distinct ints, or without `negative_relation`.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}. NYT-H is published at {AUTHORS_PAGE}.")
+    ids = _parsed(file.read_bytes().removeprefix(b"\xef\xbb\xbf"), file, 1)
+    if not isinstance(ids, dict) or not all(is_integer(value) for value in ids.values()):
+        raise ValueError(f"{file}: expected one JSON object relation -> id (int).")
+    if len(set(ids.values())) < len(ids):
+        twice = [name for name, value in ids.items() if list(ids.values()).count(value) > 1]
+        raise ValueError(f"{file}: relations share an id: {quoted(twice)}.")
+    if negative_relation not in ids:
+        raise ValueError(
+            f"{file} has no relation {negative_relation!r}, the negative one; it has {quoted(ids)}. "
+            "Name the negative relation of your data."
+        )
+    return [name for name in sorted(ids, key=ids.__getitem__) if name != negative_relation]
+
+
+def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The records of a prediction file: an id, `pred`, and `scores` where given.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a broken line; a record without `pred`, without an id or with both ids, or of another kind
+            than the first, with file and line.
+    """
+    records = read_json_records(path)
+    first_key = ""
+    for number, record in records:
+        keys = [key for key in ("instance_id", "bag_id") if key in record]
+        if len(keys) != 1:
+            found = "both 'instance_id' and 'bag_id'" if keys else "neither 'instance_id' nor 'bag_id'"
+            raise ValueError(
+                f"{path}, line {number}: a prediction names its unit by one id; this one has {found}. "
+                "Sentence "
+                "tracks take 'instance_id', bag2bag takes 'bag_id'."
+            )
+        if "pred" not in record:
+            raise ValueError(f"{path}, line {number}: the prediction lacks 'pred'; it has {quoted(record)}.")
+        first_key = first_key or keys[0]
+        if keys[0] != first_key:
+            raise ValueError(
+                f"{path}, line {number}: this prediction has {keys[0]!r}, those before it {first_key!r}."
+            )
+    return [record for _, record in records]
+
+
+def write_predictions(path: str | os.PathLike[str], predictions: Iterable[Mapping[str, Any]]) -> None:
+    """Writes predictions as JSON lines in the authors' format; the file is there whole or not at all.
+
+    Raises:
+        ValueError: a score that is NaN or infinite, which JSON cannot hold.
+    """
+    lines = [json.dumps(dict(record), ensure_ascii=False, allow_nan=False) for record in predictions]
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text file beside its place, then moves it there."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, file)
+    except BaseException:
+        os.unlink(name)
+        raise

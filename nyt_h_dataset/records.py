@@ -87,13 +87,11 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
             # The line that begins before the range belongs to the shard before.
             file.seek(shard.start - 1)
             file.readline()
-        elif file.read(3) != _BOM:
-            file.seek(0)
         while (offset := file.tell()) < shard.end:
             data = file.read(min(block_bytes, shard.end - offset))
             if not data.endswith(b"\n"):
                 data += file.readline()
-            block = _parse(data, shard, offset)
+            block = _parse(data if offset else data.removeprefix(_BOM), shard, offset)
             num_rows += block.columns.num_rows
             if block.columns.num_rows:
                 yield block

@@ -9,8 +9,8 @@ from .mentions import STATUSES
 HOMEPAGE = "https://github.com/Spico197/NYT-H"
 WHERE_TO_GET_IT = (
     "The authors publish the data as nyt-h.tar.bz2 on Google Drive, file id "
-    "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; the page that says so is github.com/Spico197/NYT-H. Extract it and pass "
-    "the data/ folder (or its parent) as `data_dir`. A synthetic sample in the same format: "
+    "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; the page that says so is github.com/Spico197/NYT-H. Extract it and "
+    "pass the data/ folder (or its parent) as `data_dir`. A synthetic sample in the same format: "
     "python -m nyt_h_dataset sample --out DIR."
 )
 CITATION = """\

@@ -1,0 +1,223 @@
+"""`load_nyt_h` and the builder: columns, splits, options, cache, streaming, processes."""
+
+import logging
+import shutil
+
+import datasets
+import pytest
+
+from nyt_h_dataset import NytH, load_nyt_h, mention_counts
+
+COLUMNS = [
+    "instance_id",
+    "bag_id",
+    "relation",
+    "bag_label",
+    "manual_relation",
+    "sentence",
+    "head",
+    "tail",
+    "mention_status",
+]
+
+
+def rows(dataset):
+    return list(dataset)
+
+
+def ids(dataset):
+    return [row["instance_id"] for row in dataset]
+
+
+def test_columns_and_types_are_those_of_the_specification(folder, cache):
+    data = load_nyt_h(folder.path, cache_dir=cache)
+    assert sorted(data) == ["na", "test", "train", "validation"]
+    features = data["test"].features
+    assert list(features) == COLUMNS
+    assert features["bag_label"].names == ["no", "yes", "unk"]
+    assert features["mention_status"].names == ["unique", "ambiguous", "overlapping", "missing"]
+    assert list(features["head"]) == ["guid", "word", "type", "start", "end"]
+    assert features["head"]["start"].dtype == "int32"
+    row = data["test"][0]
+    assert row["head"] == {
+        "guid": "/guid/1",
+        "word": "Ann Lee",
+        "type": "/people/person",
+        "start": 0,
+        "end": 7,
+    }
+    assert row["sentence"][row["tail"]["start"] : row["tail"]["end"]] == "Bonn"
+
+
+def test_relations_are_in_the_order_of_rel2id_and_the_same_for_all_splits(folder, cache):
+    """USER_REPORTS 36: ids built per split differ between splits."""
+    data = load_nyt_h(folder.path, cache_dir=cache)
+    for split in data.values():
+        assert split.features["relation"].names == ["NA", "/zeta/last", "/alpha/first"]
+        assert split.features["manual_relation"].names == ["NA", "/zeta/last", "/alpha/first"]
+    assert data["train"]["relation"][:] == [2, 1, 0]
+
+
+def test_the_order_follows_the_ids_not_the_file(folder, cache):
+    folder.relations = {"/zeta/last": 2, "NA": 1, "/alpha/first": 0}
+    folder.write()
+    names = load_nyt_h(folder.path, cache_dir=cache)["train"].features["relation"].names
+    assert names == ["/alpha/first", "NA", "/zeta/last"]
+
+
+def test_manual_relation_is_the_relation_if_yes_na_if_no_and_minus_one_if_nobody_judged(folder, cache):
+    """USER_REPORTS 38: -1 is no class; it is there exactly where `bag_label` is unk."""
+    data = load_nyt_h(folder.path, cache_dir=cache)
+    assert data["test"]["manual_relation"][:] == [2, 0]
+    assert data["test"]["bag_label"][:] == [1, 0]
+    assert set(data["train"]["manual_relation"][:]) == {-1}
+    assert "-1" in load_nyt_h.__doc__
+
+
+@pytest.mark.parametrize(
+    ("na", "expected"),
+    [
+        ("sampled", ["TRAIN#0", "TRAIN#1", "NATRAIN#0"]),
+        ("all", ["TRAIN#0", "TRAIN#1", "NATRAIN#0", "NAREST#0", "NAREST#1"]),
+        ("none", ["TRAIN#0", "TRAIN#1"]),
+    ],
+)
+def test_na_names_the_na_rows_of_train_and_leaves_the_na_split_whole(folder, cache, na, expected):
+    data = load_nyt_h(folder.path, na=na, cache_dir=cache)
+    assert ids(data["train"]) == expected
+    assert ids(data["na"]) == ["NATRAIN#0", "NAREST#0", "NAREST#1"]
+    assert ids(data["validation"]) == ["DEV#0"]
+
+
+def test_the_parent_folder_and_a_relative_path_are_accepted(folder, cache, monkeypatch):
+    monkeypatch.chdir(folder.root)
+    assert ids(load_nyt_h(folder.root, cache_dir=cache, split="test")) == ["TEST#0", "TEST#1"]
+    assert ids(load_nyt_h("data", cache_dir=cache, split="test")) == ["TEST#0", "TEST#1"]
+
+
+def test_split_and_slice(folder, cache):
+    assert ids(load_nyt_h(folder.path, split="train[1:]", cache_dir=cache)) == ["TRAIN#1", "NATRAIN#0"]
+    with pytest.raises(ValueError, match="Unknown split"):
+        load_nyt_h(folder.path, split="dev", cache_dir=cache)
+
+
+def test_streaming_gives_the_same_rows(sample, cache):
+    whole = load_nyt_h(sample, cache_dir=cache)
+    stream = load_nyt_h(sample, streaming=True)
+    for name in whole:
+        assert rows(stream[name]) == rows(whole[name]), name
+    assert rows(stream["test"]) == rows(whole["test"]), "a second pass over a stream"
+    assert rows(load_nyt_h(sample, split="test", streaming=True)) == rows(whole["test"])
+    assert stream["test"].features == whole["test"].features
+
+
+def test_two_processes_give_the_same_rows(sample, tmp_path):
+    one = load_nyt_h(sample, cache_dir=tmp_path / "one")
+    two = load_nyt_h(sample, cache_dir=tmp_path / "two", num_proc=2)
+    for name in one:
+        assert rows(two[name]) == rows(one[name])
+
+
+def test_an_edited_file_is_never_answered_from_the_cache(folder, cache):
+    assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [1, 0]
+    text = (folder.path / "test.json").read_text()
+    (folder.path / "test.json").write_text(text.replace('"yes"', '"unk"').replace('"no"', '"yes"'))
+    assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [2, 1]
+    (folder.path / "test.json").write_text(text)
+    assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [1, 0]
+
+
+def test_the_cache_key_is_content_and_options_not_the_path(folder, cache, tmp_path):
+    def key(path, **options):
+        return NytH(config_name="sentence", data_dir=str(path), cache_dir=str(cache), **options).config_id
+
+    shutil.copytree(folder.path, tmp_path / "copy")
+    assert key(folder.path) == key(tmp_path / "copy")
+    options = [{"na": "all"}, {"na": "none"}, {"mention_policy": "closest"}, {"unknown_relation": "drop"}]
+    keys = {key(folder.path), *(key(folder.path, **option) for option in options)}
+    assert len(keys) == 1 + len(options)
+
+
+def test_the_class_works_without_load_nyt_h(folder, cache):
+    """USER_REPORTS 37: scripts are refused from datasets 4 on; the class itself is not."""
+    builder = NytH(config_name="sentence", data_dir=str(folder.path), cache_dir=str(cache))
+    builder.download_and_prepare()
+    assert ids(builder.as_dataset(split="test")) == ["TEST#0", "TEST#1"]
+    assert isinstance(builder.info, datasets.DatasetInfo)
+    assert "zhu-etal-2020" in builder.info.citation
+
+
+@pytest.mark.parametrize("unknown_relation", ["na", "drop"])
+def test_unknown_relations_become_na_or_are_dropped_and_counted(folder, cache, caplog, unknown_relation):
+    """USER_REPORTS 10: relations that rel2id lacks silently became NA."""
+    folder.records["test.json"][0]["relation"] = "/no/such"
+    folder.records["na_train.json"][0]["relation"] = "/no/such"
+    folder.write()
+    with caplog.at_level(logging.WARNING):
+        data = load_nyt_h(folder.path, unknown_relation=unknown_relation, cache_dir=cache)
+    if unknown_relation == "na":
+        assert data["test"]["relation"][:] == [0, 2]
+        assert data["test"]["manual_relation"][:] == [0, 0]
+    else:
+        assert ids(data["test"]) == ["TEST#1"]
+    assert caplog.text.count("1 rows with a relation that rel2id.json lacks") == 2
+    assert "/no/such (1)" in caplog.text
+    builder = NytH(
+        config_name="sentence",
+        data_dir=str(folder.path),
+        cache_dir=str(cache / "b"),
+        unknown_relation=unknown_relation,
+    )
+    builder.download_and_prepare()
+    assert builder.unknown_relations == {"/no/such": 2}
+
+
+def test_extra_keys_are_kept_out_and_reported_once(folder, cache, caplog):
+    for records in folder.records.values():
+        for record in records:
+            record["pos"] = [1, 2.5]
+            record["head"] = record["head"] | {"kind": "x"}
+    folder.write()
+    with caplog.at_level(logging.WARNING):
+        data = load_nyt_h(folder.path, cache_dir=cache)
+    assert list(data["test"].features) == COLUMNS
+    assert caplog.text.count("kept out: pos, head.kind.") == 1
+    assert caplog.text.count("kept out") == 1
+
+
+def test_rows_without_their_entity_stay_and_are_reported(folder, cache, caplog):
+    folder.records["test.json"][0]["sentence"] = "Nobody here left Bonn ."
+    folder.write()
+    with caplog.at_level(logging.INFO):
+        data = load_nyt_h(folder.path, cache_dir=cache)
+    row = data["test"][0]
+    assert (row["head"]["start"], row["head"]["end"], row["mention_status"]) == (-1, -1, 3)
+    assert row["sentence"][row["tail"]["start"] : row["tail"]["end"]] == "Bonn"
+    assert mention_counts(data["test"]) == {"unique": 1, "ambiguous": 0, "overlapping": 0, "missing": 1}
+    assert "mentions in test: 1 unique, 0 ambiguous, 0 overlapping, 1 missing (of 2 rows)." in caplog.text
+
+
+def test_the_policy_decides_between_several_mentions(folder, cache):
+    folder.records["test.json"][0]["sentence"] = "Bonn again : Ann Lee left early , and Ann Lee saw Bonn ."
+    folder.write()
+    starts = {}
+    for policy in ("first", "closest"):
+        row = load_nyt_h(folder.path, mention_policy=policy, cache_dir=cache)["test"][0]
+        starts[policy] = (row["head"]["start"], row["tail"]["start"])
+        assert row["mention_status"] == 1
+    assert starts == {"first": (13, 0), "closest": (38, 50)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"config": "bag"}, "`config` must be one of 'sentence'; got 'bag'"),
+        ({"na": "some"}, "`na` must be one of 'sampled', 'all', 'none'; got 'some'"),
+        ({"mention_policy": "last"}, "`mention_policy` must be one of 'first', 'closest'; got 'last'"),
+        ({"unknown_relation": "keep"}, "`unknown_relation` must be one of 'error', 'na', 'drop'; got 'keep'"),
+        ({"streaming": True, "num_proc": 2}, "`num_proc` builds a cache and streaming builds none"),
+    ],
+)
+def test_unknown_options_are_named(folder, cache, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_nyt_h(folder.path, cache_dir=cache, **options)

@@ -1,0 +1,201 @@
+"""The synthetic corpus: its format, its facts, and that the same seed gives the same bytes."""
+
+import filecmp
+import json
+from collections import Counter, defaultdict
+
+import pytest
+
+from nyt_h_dataset import SampleInfo, load_nyt_h, write_sample
+from nyt_h_dataset.sample_language import ENTAILED, RELATIONS
+
+FILES = ("train_nonna.json", "na_train.json", "na_rest.json", "dev.json", "test.json")
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def records(sample):
+    return {name: read(sample / name) for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def spans(sample):
+    return {record["instance_id"]: record for record in read(sample / "true_spans.jsonl")}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4), ("d", 0)):
+        info = write_sample(tmp_path / name, seed=seed, size="tiny")
+        assert info == SampleInfo(tmp_path / name, seed, "tiny", info.num_rows)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == sorted([*FILES, "rel2id.json", "bag_label2id.json", "true_spans.jsonl", "SYNTHETIC.md"])
+    assert filecmp.cmpfiles(tmp_path / "a", tmp_path / "b", names, shallow=False)[0] == names
+    for other in ("c", "d"):
+        assert not filecmp.cmp(tmp_path / "a" / "test.json", tmp_path / other / "test.json", shallow=False)
+
+
+def test_records_have_exactly_the_keys_of_the_release(records):
+    for name, prefix in zip(FILES, ("NONNATRAIN", "NATRAIN", "NAREST", "NONNADEV", "TEST"), strict=True):
+        for number, record in enumerate(records[name]):
+            assert list(record) == [
+                "instance_id",
+                "bag_id",
+                "relation",
+                "bag_label",
+                "sentence",
+                "head",
+                "tail",
+            ]
+            assert record["instance_id"] == f"{prefix}#{number}"
+            assert record["bag_id"].startswith(prefix + "#")
+            for entity in (record["head"], record["tail"]):
+                assert list(entity) == ["guid", "word", "type"]
+                assert entity["guid"].startswith("/guid/9202")
+                assert all(part.startswith("/") for part in entity["type"].split(","))
+
+
+def test_labels_are_where_they_are_in_the_release(sample, records):
+    """USER_REPORTS 11: the number of relations is the one that is announced, NA counted once."""
+    rel2id = json.loads((sample / "rel2id.json").read_text())
+    assert len(rel2id) == 22
+    assert rel2id["NA"] == 0
+    assert json.loads((sample / "bag_label2id.json").read_text()) == {"no": 0, "yes": 1, "unk": 2}
+    for name in FILES:
+        na = name.startswith("na_")
+        assert all((record["relation"] == "NA") == na for record in records[name])
+        labels = {record["bag_label"] for record in records[name]}
+        assert labels == ({"yes", "no"} if name == "test.json" else {"unk"})
+
+
+def test_a_bag_id_is_a_pair_of_entities(records):
+    for name in FILES:
+        pairs = {(r["bag_id"], r["head"]["guid"], r["tail"]["guid"]) for r in records[name]}
+        assert len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1:] for pair in pairs})
+
+
+def test_the_distribution_has_a_long_tail_and_every_relation_on_both_sides(records):
+    for name in ("train_nonna.json", "test.json"):
+        counts = Counter(record["relation"] for record in records[name])
+        assert set(counts) == set(RELATIONS)
+        assert max(counts.values()) > 10 * min(counts.values())
+
+
+def test_distant_labels_are_often_wrong_and_some_bags_are_mixed(records):
+    test = records["test.json"]
+    assert 0.4 < sum(record["bag_label"] == "yes" for record in test) / len(test) < 0.7
+    answers = defaultdict(set)
+    sizes = Counter(record["bag_id"] for record in test)
+    for record in test:
+        answers[record["bag_id"]].add(record["bag_label"])
+    assert sum(len(labels) == 2 for labels in answers.values()) >= 10
+    assert sum(size == 1 for size in sizes.values()) > len(sizes) / 2
+    assert max(sizes.values()) >= 5
+
+
+def test_twins_are_the_same_sentence_judged_for_each_relation(records):
+    twins = defaultdict(dict)
+    for record in records["test.json"]:
+        labels = twins[record["bag_id"], record["sentence"]]
+        assert record["relation"] not in labels, "one row per sentence and relation"
+        labels[record["relation"]] = record["bag_label"]
+    twins = [labels for labels in twins.values() if len(labels) == 2]
+    assert len(twins) >= 10
+    assert any(set(labels.values()) == {"yes", "no"} for labels in twins)
+    for labels in twins:
+        for relation, implied in ENTAILED.items():
+            if labels.get(relation) == "yes" and implied[0] in labels:
+                assert labels[implied[0]] == "yes"
+
+
+def test_entities_repeat_and_pairs_of_train_come_again_in_dev_but_not_in_test(records):
+    def pairs(name):
+        return {(r["head"]["guid"], r["tail"]["guid"]) for r in records[name]}
+
+    heads = Counter(head for head, _ in pairs("train_nonna.json"))
+    assert max(heads.values()) >= 3
+    assert pairs("dev.json") & pairs("train_nonna.json")
+    assert not pairs("test.json") & (pairs("train_nonna.json") | pairs("dev.json"))
+
+
+def test_true_spans_are_there_for_every_row_and_hold_the_entities(records, spans):
+    rows = [record for name in FILES for record in records[name]]
+    assert list(spans) == [record["instance_id"] for record in rows]
+    exact = 0
+    for record in rows:
+        for entity in ("head", "tail"):
+            start, end = spans[record["instance_id"]][entity]
+            assert 0 <= start < end <= len(record["sentence"])
+            text = record["sentence"][start:end]
+            assert text.strip() == text
+            exact += text == record[entity]["word"]
+    assert 0.9 < exact / (2 * len(rows)) < 0.99, "nearly all are as written, some are not"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rows_marked_unique_have_the_true_spans_and_hard_cases_exist(tmp_path, seed):
+    path = write_sample(tmp_path / "sample", seed=seed).path
+    spans = {record["instance_id"]: record for record in read(path / "true_spans.jsonl")}
+    exact = Counter()
+    for split in load_nyt_h(path, na="all", streaming=True).values():
+        for row in split:
+            true = spans[row["instance_id"]]
+            chosen = {entity: [row[entity]["start"], row[entity]["end"]] for entity in ("head", "tail")}
+            exact[row["mention_status"], chosen == {entity: true[entity] for entity in chosen}] += 1
+    assert exact[0, True] > 3000
+    assert exact[0, False] <= 0.001 * exact[0, True]
+    assert exact[1, True] > 50
+    assert exact[1, False] > 50, "the policy `first` is not always right"
+    assert exact[2, True] > 20
+    assert exact[3, False] > 10
+
+
+def test_it_says_that_it_is_synthetic(sample):
+    text = (sample / "SYNTHETIC.md").read_text()
+    assert text.startswith("# Synthetic data")
+    assert "size small, seed 0" in text
+
+
+def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    write_sample(out, size="tiny")
+    before = (out / "test.json").read_bytes()
+    write_sample(out, size="tiny", seed=1)
+    assert (out / "test.json").read_bytes() != before
+    (out / "notes.txt").write_text("mine")
+    kept = (out / "test.json").read_bytes()
+    with pytest.raises(
+        ValueError, match=r"is not empty and not a sample written before \(it holds notes.txt\)"
+    ):
+        write_sample(out, size="tiny", seed=2)
+    assert (out / "test.json").read_bytes() == kept
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "test.json").write_text("real data")
+    with pytest.raises(ValueError, match=r"it holds test.json"):
+        write_sample(real, size="tiny")
+    with pytest.raises(ValueError, match="is a file"):
+        write_sample(real / "test.json", size="tiny")
+
+
+def test_nothing_half_written_stays_when_writing_fails(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("No space left on device")
+
+    out = write_sample(tmp_path / "out", size="tiny").path
+    before = (out / "test.json").read_bytes()
+    monkeypatch.setattr("nyt_h_dataset.sample._write_files", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_sample(out, size="tiny", seed=5)
+    assert (out / "test.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_wrong_arguments_are_named(tmp_path):
+    with pytest.raises(ValueError, match="`size` must be one of 'tiny', 'small'; got 'huge'"):
+        write_sample(tmp_path / "x", size="huge")
+    with pytest.raises(TypeError, match="`seed` must be an int; got '1'"):
+        write_sample(tmp_path / "x", seed="1")

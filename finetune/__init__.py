@@ -1,1 +1,21 @@
-"""Package finetune."""
+"""Fine-tuning of entity-marker relation classifiers: `python -m finetune`.
+
+Importing the package is light; its classes come when they are asked for. `from finetune import
+RelationClassifier` registers the saved models of this command with the Auto classes of transformers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {"RelationClassifier": "modeling", "RelationClassifierConfig": "modeling", "MarkerTokens": "markers"}
+
+__all__ = ["MarkerTokens", "RelationClassifier", "RelationClassifierConfig"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,10 +14,11 @@ WIDTH_MULTIPLE = 8
 
 
 class RowBatches(torch.utils.data.Dataset):
-    """A dataset that is read a batch at a time: `__getitems__` returns the padded tensors of the rows asked for.
+    """A dataset read a batch at a time: `__getitems__` gives the padded tensors of the rows asked for.
 
-    Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `marker_positions` (int64, (batch, 4)),
-    `labels` and `row_ids` (int64, (batch,)). The data live in flat arrays, so memory does not grow with epochs.
+    Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `marker_positions` (int64, (batch,
+    4)), `labels` and `row_ids` (int64, (batch,)). The data live in flat arrays, so memory does not grow
+    with epochs.
     """
 
     def __init__(self, *, rows: EncodedRows, labels: np.ndarray, row_ids: np.ndarray, pad_id: int) -> None:

@@ -41,8 +41,8 @@ def load_config(name_or_path: str) -> PreTrainedConfig:
     config = _load(AutoConfig.from_pretrained, name_or_path, "config")
     if isinstance(config, RelationClassifierConfig):
         raise ValueError(
-            f"`model_name_or_path` {name_or_path!r} holds a trained relation classifier; give the encoder it was "
-            "trained from."
+            f"`model_name_or_path` {name_or_path!r} holds a trained relation classifier; give the encoder "
+            "that it was trained from."
         )
     return config
 
@@ -61,18 +61,22 @@ def load_encoder(name_or_path: str) -> PreTrainedModel:
         except TypeError:
             return AutoModel.from_pretrained(path, **options)
 
-    # The loader's own report lists heads that are in the file and not needed; what is lacking is an error here.
-    verbosity = logging.get_verbosity()
+    # The loader's own report lists heads that are in the file and not needed; what is lacking is an error
+    # here.
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
+    logging.disable_progress_bar()
     try:
         encoder, report = _load(load, name_or_path, "weights")
     finally:
         logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
     lacking = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if lacking:
         raise ValueError(
-            f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the encoder's weights (first: "
-            f"{lacking[0]}), which would start at random values."
+            f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the encoder's weights "
+            f"(first: {lacking[0]}), which would start at random values."
         )
     return encoder
 
@@ -85,8 +89,9 @@ def _load(load: Callable, name_or_path: str, part: str):
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         here = "" if Path(name_or_path).is_dir() else " (no folder of that name is here)"
         raise ValueError(
-            f"`model_name_or_path` {name_or_path!r}{here}: the encoder's {part} did not load: {reason} It must be a "
-            "folder with config.json, weights and tokenizer.json, or a name on the Hugging Face Hub."
+            f"`model_name_or_path` {name_or_path!r}{here}: the encoder's {part} did not load: {reason} It "
+            "must be a folder with config.json, weights and tokenizer.json, or a name on the Hugging Face "
+            "Hub."
         ) from error
 
 
@@ -94,8 +99,8 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
     """Raise ValueError when the tokenizer gives no character offsets."""
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(
-            f"the tokenizer {type(tokenizer).__name__} is not a fast one, so it gives no character offsets and the "
-            "entities cannot be marked; use an encoder that has a tokenizer.json."
+            f"the tokenizer {type(tokenizer).__name__} is not a fast one, so it gives no character offsets "
+            "and the entities cannot be marked; use an encoder that has a tokenizer.json."
         )
 
 
@@ -112,8 +117,8 @@ def add_marker_tokens(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens)
     ids = tokenizer.convert_tokens_to_ids(list(markers.tokens))
     if len(set(ids)) != 4 or None in ids or tokenizer.unk_token_id in ids:
         raise ValueError(
-            f"the marker tokens {markers.tokens} got the ids {ids}; they must be distinct and none may be the "
-            f"unknown token ({tokenizer.unk_token_id})."
+            f"the marker tokens {markers.tokens} got the ids {ids}; they must be distinct and none may be "
+            f"the unknown token ({tokenizer.unk_token_id})."
         )
     return int(added)
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,8 @@ class EncodedRows:
     Attributes:
         token_ids: int32, all rows one after another, special tokens included.
         row_starts: int64, shape (num_rows + 1,); row i is token_ids[row_starts[i]:row_starts[i + 1]].
-        marker_positions: int32, shape (num_rows, 4), token positions within the row in the order of MarkerTokens;
-            -1 in a row that cannot be used.
+        marker_positions: int32, shape (num_rows, 4), token positions within the row in the order of
+            MarkerTokens; -1 in a row that cannot be used.
         status: int8, shape (num_rows,), RowStatus.
         num_tokens_cut: Tokens that windowing removed from the rows that it shortened.
     """
@@ -97,14 +98,17 @@ class RowEncoder:
         self.budget = max_length - len(self.prefix) - len(self.suffix)
         if self.budget < 6:
             needed = 6 + len(self.prefix) + len(self.suffix)
-            raise ValueError(f"`max_length` must be at least {needed} to hold two marked entities; got {max_length}.")
+            raise ValueError(
+                f"`max_length` must be at least {needed} to hold two marked entities; got {max_length}."
+            )
 
     def encode(self, *, sentences: Sequence[str], spans: np.ndarray, row_names: Sequence[str]) -> EncodedRows:
         """All rows, in order; a row that cannot be used keeps the special tokens only.
 
         Args:
             sentences: The texts.
-            spans: Integers, shape (num_rows, 4): head start, head end, tail start, tail end; -1 when not found.
+            spans: Integers, shape (num_rows, 4): head start, head end, tail start, tail end; -1 when not
+                found.
             row_names: Ids for messages.
 
         Raises:
@@ -145,10 +149,10 @@ class RowEncoder:
         ids, offsets = tokens
         borders, crossed = _borders(text, offsets, insertions)
         if crossed:
-            # A token runs across an entity's border: cut the text there, and only there, because a cut next to a
-            # blank would leave RoBERTa-like tokenizers with stray blanks as tokens.
+            # A token runs across an entity's border: cut the text there, and only there, because a cut next
+            # to a blank would leave RoBERTa-like tokenizers with stray blanks as tokens.
             cuts = [0, *sorted(crossed), len(text)]
-            pieces = [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+            pieces = [text[start:end] for start, end in pairwise(cuts)]
             ids, offsets = [], []
             for cut, (piece_ids, piece_offsets) in zip(cuts, self._tokenize(pieces), strict=False):
                 ids += piece_ids

@@ -13,7 +13,7 @@ NOT_FOUND = -1
 
 
 class Span(NamedTuple):
-    """A mention: half-open character offsets into the sentence, or (-1, -1) where the mention was not found."""
+    """A mention: half-open character offsets into the sentence, or (-1, -1) when it was not found."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class MarkerTokens:
 
 @dataclass(frozen=True)
 class Insertion:
-    """One marker: `position` is the character in front of which it stands, `marker` its index in MarkerTokens."""
+    """One marker: the character in front of which it stands, and its index in MarkerTokens."""
 
     position: int
     marker: int
@@ -82,15 +82,15 @@ def check_span(span: Span, *, name: str, length: int, row: str) -> None:
 def marker_insertions(*, head: Span, tail: Span) -> tuple[Insertion, Insertion, Insertion, Insertion]:
     """Four insertions in reading order.
 
-    Spans that share a border nest properly: at one position an entity that ends there is closed before one that
-    starts there is opened, the longer of two entities is opened first and closed last, and of two equal spans the
-    head is the outer one. Entities that cross keep the order of their borders.
+    Spans that share a border nest properly: at one position an entity that ends there is closed before one
+    that starts there is opened, the longer of two entities is opened first and closed last, and of two
+    equal spans the head is the outer one. Entities that cross keep the order of their borders.
 
     >>> [(i.position, i.marker) for i in marker_insertions(head=Span(4, 8), tail=Span(4, 17))]
     [(4, 2), (4, 0), (8, 1), (17, 3)]
     """
-    # At one position: closings (0) before openings (1). Among openings the longer span first, among closings the
-    # shorter first; the last entry puts the head outside the tail when the spans are equal.
+    # At one position: closings (0) before openings (1). Among openings the longer span first, among
+    # closings the shorter first; the last entry puts the head outside the tail when the spans are equal.
     keyed = []
     for span, first, rank in ((head, HEAD_START, 0), (tail, TAIL_START, 1)):
         keyed.append(((span.start, 1, -span.end, rank), Insertion(span.start, first)))

@@ -23,14 +23,15 @@ CERTAIN = 1e4
 
 
 class RelationClassifierConfig(PreTrainedConfig):
-    """What a saved classifier needs to be used: its encoder's config, label names, negative relation, markers.
+    """What a saved classifier needs: its encoder's config, label names, negative relation, markers.
 
     Attributes:
         encoder: Config of the encoder (a config object or its dict).
         id2label: Relation names by id, the negative relation included.
         negative_relation: The name that means "none of the relations".
         marker_tokens: The four strings in the order of MarkerTokens.
-        representation: How a row becomes one vector; "entity_start" is variant f of Baldini Soares et al. (2019).
+        representation: How a row becomes one vector; "entity_start" is variant f of Baldini Soares et al.
+            (2019).
         input_format: How the entities are shown to the encoder; "markers" puts the four tokens around them.
         max_length: Most tokens per row that encoding keeps.
     """
@@ -61,7 +62,7 @@ class RelationClassifierConfig(PreTrainedConfig):
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
             if self.negative_relation not in self.label2id:
                 raise ValueError(
-                    f"`negative_relation` is {self.negative_relation!r}, which is none of the {len(self.label2id)} "
+                    f"`negative_relation` is {self.negative_relation!r}, none of the {len(self.label2id)} "
                     f"labels: {', '.join(sorted(self.label2id))}."
                 )
         attention = self.encoder._attn_implementation
@@ -78,9 +79,9 @@ class RelationClassifierConfig(PreTrainedConfig):
 class RelationClassifier(PreTrainedModel):
     """Relation scores for marked sentences.
 
-    Reference: Baldini Soares et al. (2019), "Matching the Blanks", section 3.2, variant f ("entity markers - entity
-    start"): the final states at the two start markers, concatenated, then a linear layer and a softmax. Dropout in
-    front of the layer is the encoder's `hidden_dropout_prob`.
+    Reference: Baldini Soares et al. (2019), "Matching the Blanks", section 3.2, variant f ("entity markers
+        - entity start"): the final states at the two start markers, concatenated, then a linear layer and a
+        softmax. Dropout in front of the layer is the encoder's `hidden_dropout_prob`.
     """
 
     config_class = RelationClassifierConfig
@@ -93,7 +94,7 @@ class RelationClassifier(PreTrainedModel):
     accepts_loss_kwargs = False
 
     def __init__(self, config: RelationClassifierConfig, encoder: PreTrainedModel | None = None) -> None:
-        """Build the model; `encoder` is the pretrained one in training, None when weights are loaded afterwards."""
+        """Build the model; `encoder` is the pretrained one, None when weights are loaded afterwards."""
         super().__init__(config)
         self.encoder = encoder if encoder is not None else bare_encoder(config.encoder)
         self.dropout = nn.Dropout(getattr(config.encoder, "hidden_dropout_prob", 0.1))
@@ -110,8 +111,8 @@ class RelationClassifier(PreTrainedModel):
     ) -> SequenceClassifierOutput | tuple:
         """Logits over all labels, and the loss when labels are given.
 
-        A row without usable entities (marker position -1) gets a probability of exactly 1 for the negative relation
-        and does not count in the loss.
+        A row without usable entities (marker position -1) gets a probability of exactly 1 for the negative
+        relation and does not count in the loss.
 
         Args:
             input_ids: Token ids, shape (batch, length).

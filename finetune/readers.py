@@ -63,7 +63,9 @@ class RelationData:
         """
         for split, rows in self.splits.items():
             if not len(rows):
-                raise ValueError(f"the split {split!r} of {self.name} has no rows; training and scoring need some.")
+                raise ValueError(
+                    f"the split {split!r} of {self.name} has no rows; training and scoring need some."
+                )
         object.__setattr__(self, "fingerprint", self._fingerprint())
 
     def _fingerprint(self) -> str:
@@ -131,7 +133,9 @@ def read_semeval2010(data_dir: str) -> RelationData:
     }
     label_names = tuple(sorted({record.label for records in read.values() for record in records}))
     if label_names and SEMEVAL_NEGATIVE not in label_names:
-        raise ValueError(f"{data_dir}: no sentence has the label {SEMEVAL_NEGATIVE!r}, the negative relation.")
+        raise ValueError(
+            f"{data_dir}: no sentence has the label {SEMEVAL_NEGATIVE!r}, the negative relation."
+        )
     index = {name: position for position, name in enumerate(label_names)}
     splits = {
         split: RelationRows(

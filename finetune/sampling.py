@@ -1,8 +1,8 @@
 """The order in which rows are trained on: one batch plan per (seed, epoch, global batch size).
 
-The plan is a pure function of those values and the row lengths. A run that stops and goes on, or is split over
-processes, therefore sees the same global batches; `train_sampling_strategy="group_by_length"` of the Trainer does
-not give that.
+The plan is a pure function of those values and the row lengths. A run that stops and goes on, or is split
+over processes, therefore sees the same global batches; `train_sampling_strategy="group_by_length"` of the
+Trainer does not give that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ BATCHES_PER_POOL = 50
 def batch_plan(*, lengths: np.ndarray, seed: int, epoch: int, batch_size: int) -> np.ndarray:
     """Row numbers in training order, int64, shape (num_rows,), each row once.
 
-    Cut into consecutive pieces of `batch_size` it gives batches of rows of similar length; only the last may be
-    short, and which rows it holds is random. The batches come in random order.
+    Cut into consecutive pieces of `batch_size` it gives batches of rows of similar length; only the last
+    may be short, and which rows it holds is random. The batches come in random order.
 
     Args:
         lengths: Tokens per row, shape (num_rows,).

@@ -41,7 +41,8 @@ def read_semeval(path: Path) -> list[SemevalRecord]:
     """
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} is not there; `data_dir` must hold TRAIN_FILE.TXT and TEST_FILE_FULL.TXT of SemEval-2010 Task 8."
+            f"{path} is not there; `data_dir` must hold TRAIN_FILE.TXT and TEST_FILE_FULL.TXT of "
+            "SemEval-2010 Task 8."
         )
     lines = path.read_text(encoding="utf-8-sig").split("\n")
     records: dict[str, SemevalRecord] = {}
@@ -53,10 +54,14 @@ def read_semeval(path: Path) -> list[SemevalRecord]:
         where = f"{path}, line {at + 1}"
         number, tab, quoted = lines[at].strip().partition("\t")
         if not tab or not number.isdigit():
-            raise ValueError(f"{where}: expected a number, a tab and a sentence in quotes; got {lines[at][:60]!r}.")
+            raise ValueError(
+                f"{where}: expected a number, a tab and a sentence in quotes; got {lines[at][:60]!r}."
+            )
         label = lines[at + 1].strip() if at + 1 < len(lines) else ""
         if not LABEL.fullmatch(label):
-            raise ValueError(f"{path}, line {at + 2}: expected a relation such as Cause-Effect(e1,e2); got {label!r}.")
+            raise ValueError(
+                f"{path}, line {at + 2}: expected a relation such as Cause-Effect(e1,e2); got {label!r}."
+            )
         if number in records:
             raise ValueError(f"{where}: the sentence number {number} occurs twice.")
         sentence, head, tail = untagged(quoted.strip().removeprefix('"').removesuffix('"'), where=where)

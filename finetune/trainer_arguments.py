@@ -1,8 +1,9 @@
-"""The Trainer's flags as this command takes them: same names, a few other defaults, some refused with the reason."""
+"""The Trainer's flags as this command takes them: same names, some other defaults, some refused."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum
 
 import torch
 from transformers import TrainingArguments
@@ -42,20 +43,30 @@ REFUSED = {
 class RelationTrainingArguments(TrainingArguments):
     """TrainingArguments with defaults for relation classification on the machine at hand."""
 
-    output_dir: str | None = field(default=None, metadata={"help": "The folder for everything that is written."})
-    per_device_train_batch_size: int = field(default=32, metadata={"help": "Rows per step and device in training."})
-    per_device_eval_batch_size: int = field(default=64, metadata={"help": "Rows per step and device in evaluation."})
+    output_dir: str | None = field(
+        default=None, metadata={"help": "The folder for everything that is written."}
+    )
+    per_device_train_batch_size: int = field(
+        default=32, metadata={"help": "Rows per step and device in training."}
+    )
+    per_device_eval_batch_size: int = field(
+        default=64, metadata={"help": "Rows per step and device in evaluation."}
+    )
     eval_strategy: str = field(
         default="epoch",
-        metadata={"help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."},
+        metadata={
+            "help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."
+        },
     )
     seed: int | None = field(
-        default=None, metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."}
+        default=None,
+        metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."},
     )
     bf16: bool | None = field(
         default=None,
         metadata={
-            "help": "Compute in bfloat16 (weights stay float32). Default: where the processor has it built in.",
+            "help": "Compute in bfloat16; weights stay float32. Default: where the processor has it built "
+            "in.",
             "nargs": "?",
             "const": True,
         },
@@ -90,3 +101,18 @@ def computes_bf16(*, use_cpu: bool) -> bool:
         return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16", "sve_bf16"))
+
+
+def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
+    """The values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
+
+    Values are JSON types; `bf16` and `learning_rate` are always there.
+    """
+    plain = TrainingArguments(output_dir=str(arguments.output_dir), use_cpu=arguments.use_cpu)
+    given: dict[str, object] = {"bf16": arguments.bf16, "learning_rate": arguments.learning_rate}
+    for item in fields(TrainingArguments):
+        value, default = getattr(arguments, item.name), getattr(plain, item.name)
+        if item.init and value != default:
+            value = value.value if isinstance(value, Enum) else value
+            given[item.name] = value if isinstance(value, (bool, int, float, str, list)) else str(value)
+    return given

@@ -12,9 +12,10 @@ def kept_slices(
 ) -> tuple[tuple[int, int], ...] | None:
     """Half-open slices of the token sequence to keep, or None when both entities do not fit.
 
-    A sequence that fits is kept whole. Otherwise one window is cut around both entities, with the room left over
-    shared between the two sides. Only when the stretch from the first to the last marker is itself too long is the
-    middle between the entities shortened, from its centre; then nothing outside the entities is kept.
+    A sequence that fits is kept whole. Otherwise one window is cut around both entities, with the room left
+    over shared between the two sides. Only when the stretch from the first to the last marker is itself too
+    long is the middle between the entities shortened, from its centre; then nothing outside the entities is
+    kept.
 
     Args:
         num_tokens: Tokens of the marked sentence, markers included.

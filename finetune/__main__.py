@@ -1,0 +1,43 @@
+"""`python -m finetune`: the training command, its help, and the demo."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from .command_line import help_text, parse_arguments
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, or 2 when what the user gave cannot be used."""
+    words = sys.argv[1:] if words is None else list(words)
+    if not words or words[0] in ("-h", "--help"):
+        print(help_text())
+        return 0
+    if "--help_trainer" in words:
+        print(help_text(with_trainer=True))
+        return 0
+    if words[0] == "demo":
+        from .demo import demo_main
+
+        return demo_main(words[1:])
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        arguments = parse_arguments(words)
+        from .multi_seed import start_run
+
+        run = start_run(arguments)
+    except (ValueError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    from .multi_seed import finish_run
+    from .results import score_table
+
+    results = finish_run(run)
+    print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,69 @@
-"""Package weighted_f1_metric."""
+"""Scores of relation classification: the weighted F1 family, NYT-H tracks, ranking, significance, statistics.
+
+Nothing here imports evaluate, datasets, torch or transformers; `evaluate.load` of this folder reaches the
+same functions.
+"""
+
+from .comparison import Comparison, compare_runs
+from .counts import ClassCounts, class_counts
+from .exponent_curve import exponent_curve
+from .fscore import (
+    AveragedScores,
+    average_scores,
+    averaged_scores,
+    class_scores,
+    f1_family,
+    family_from_counts,
+)
+from .label_statistics import label_statistics
+from .prediction_files import read_predictions, read_references, read_relations, write_predictions
+from .rank_agreement import rank_systems
+from .ranking import PRCurve, pr_curve, ranking_measures
+from .resampling import bootstrap_interval, randomization_test
+from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
+from .tables import track_table
+from .track_statistics import TrackStatistics, track_statistics
+from .tracks import score_track
+from .trainer_hook import make_compute_metrics
+from .weighting import AVERAGES, check_desiderata, class_weights
+
+__version__ = VERSION
+
+__all__ = [
+    "AVERAGES",
+    "VERSION",
+    "AveragedScores",
+    "ClassCounts",
+    "Comparison",
+    "PRCurve",
+    "Signature",
+    "TrackStatistics",
+    "average_scores",
+    "averaged_scores",
+    "bootstrap_interval",
+    "check_desiderata",
+    "class_counts",
+    "class_scores",
+    "class_weights",
+    "comparable",
+    "compare_runs",
+    "data_fingerprint",
+    "exponent_curve",
+    "f1_family",
+    "family_from_counts",
+    "label_statistics",
+    "make_compute_metrics",
+    "parse_signature",
+    "pr_curve",
+    "randomization_test",
+    "rank_systems",
+    "ranking_measures",
+    "read_predictions",
+    "read_references",
+    "read_relations",
+    "score_track",
+    "signature",
+    "track_statistics",
+    "track_table",
+    "write_predictions",
+]

@@ -1,0 +1,45 @@
+"""The command `weighted-f1`: score, compare, stats; also `python -m weighted_f1_metric`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .compare_command import add_compare_parser
+from .score_command import add_score_parser
+from .signature import VERSION
+from .stats_command import add_stats_parser
+
+# Each adds its parser to the sub-commands and sets `run`: parsed arguments -> exit status.
+COMMANDS = (add_score_parser, add_compare_parser, add_stats_parser)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with all sub-commands."""
+    parser = argparse.ArgumentParser(
+        prog="weighted-f1",
+        description="Scores of relation classification: the weighted F1 family, NYT-H tracks, significance, "
+        "label statistics.",
+    )
+    parser.add_argument("--version", action="version", version=VERSION)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add_command in COMMANDS:
+        add_command(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; the exit status: 0, or 2 for bad input, which is said on stderr in one line."""
+    parser = build_parser()
+    parsed = parser.parse_args(arguments)
+    try:
+        status: int = parsed.run(parsed)
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        print(f"{parser.prog} {parsed.command}: error: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,12 +16,20 @@ from .fscore import (
     family_from_counts,
 )
 from .label_statistics import label_statistics
+from .plots import (
+    plot_class_weights,
+    plot_exponent_curve,
+    plot_f1_by_support,
+    plot_pr_curves,
+    plot_relation_coverage,
+)
 from .prediction_files import read_predictions, read_references, read_relations, write_predictions
 from .rank_agreement import rank_systems
 from .ranking import PRCurve, pr_curve, ranking_measures
 from .resampling import bootstrap_interval, randomization_test
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .tables import track_table
+from .track_figures import write_track_figures
 from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
 from .trainer_hook import make_compute_metrics
@@ -54,6 +62,11 @@ __all__ = [
     "label_statistics",
     "make_compute_metrics",
     "parse_signature",
+    "plot_class_weights",
+    "plot_exponent_curve",
+    "plot_f1_by_support",
+    "plot_pr_curves",
+    "plot_relation_coverage",
     "pr_curve",
     "randomization_test",
     "rank_systems",
@@ -66,4 +79,5 @@ __all__ = [
     "track_statistics",
     "track_table",
     "write_predictions",
+    "write_track_figures",
 ]

@@ -27,9 +27,13 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("-r", "--rel2id", required=True, metavar="FILE", help="rel2id.json of the data")
     parser.add_argument("-t", "--test", required=True, metavar="FILE", help="test.json of the data")
     parser.add_argument(
-        "-p", "--pred", required=True, metavar="FILE",
-        help='JSON lines {"instance_id" or "bag_id": ..., "pred": ...}, optionally "scores": {relation: number}',
-    )  # fmt: skip
+        "-p",
+        "--pred",
+        required=True,
+        metavar="FILE",
+        help='JSON lines {"instance_id" or "bag_id": ..., "pred": relation}, and optionally '
+        '"scores": {relation: number} in each',
+    )
     parser.add_argument("--negative_relation", default="NA", metavar="NAME", help="default: NA")
     parser.add_argument(
         "--by",

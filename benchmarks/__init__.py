@@ -1,0 +1,1 @@
+"""Measurements of speed and memory, each against a named peer in one run."""

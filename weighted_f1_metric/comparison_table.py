@@ -72,9 +72,14 @@ def comparison_table(
     ]
     lines = [f"| {label} | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
     lines += [f"| {_cell(name)} | {' | '.join(map(text, columns.values()))} |" for name, text in rows]
-    reasons = {average: c.reason for average, c in columns.items() if c.reason}
+    reasons: dict[str, list[str]] = {}
+    for average, comparison in columns.items():
+        if comparison.reason:
+            reasons.setdefault(comparison.reason, []).append(average)
     if reasons:
-        lines += ["", "– : " + "; ".join(f"{average}: {reason}" for average, reason in reasons.items()) + "."]
+        whole = len(reasons) == 1 and len(next(iter(reasons.values()))) == len(columns)
+        texts = [reason if whole else f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        lines += ["", f"– : {'; '.join(texts)} (a is {name_a}, b is {name_b})."]
     return "\n".join(lines)
 
 

@@ -109,7 +109,13 @@ def test_table_has_the_layout_of_the_paper():
     assert [line.count("|") for line in lines] == [7, 7, 8, 7, 7, 7, 7, 7, 7]
     one = comparison_table(compare_runs(runs_a=runs([0.5]), runs_b=runs([0.4])))
     assert "| p (Welch) | – |" in one
-    assert one.endswith("– : micro: a single run of a and b has no standard deviation.")
+    assert one.endswith("– : a single run of a and b has no standard deviation (a is a, b is b).")
+    mixed = compare_runs(
+        runs_a=[{"micro_f1": 0.5, "macro_f1": v} for v in (0.1, 0.2)],
+        runs_b=[{"micro_f1": 0.4, "macro_f1": v} for v in (0.1, 0.3)],
+    )
+    text = comparison_table(mixed, name_a="X", name_b="Y")
+    assert text.endswith("– : micro: both variances are zero (a is X, b is Y).")
     with pytest.raises(
         ValueError, match="No F1 average of the truth 'dsgt' was compared; truths present: 'magt'"
     ):

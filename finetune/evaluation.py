@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,13 +55,6 @@ def prediction_records(
         }
         for name, choice, scores in zip(rows.row_names, best.tolist(), rounded, strict=True)
     ]
-
-
-def write_predictions(path: Path, records: list[dict[str, Any]]) -> None:
-    """Write one JSON object per line."""
-    with path.open("w", encoding="utf-8") as file:
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def score_records(

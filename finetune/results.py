@@ -130,7 +130,7 @@ def selection_sentence(results: Mapping[str, Any]) -> str:
 
 
 def score_table(results: Mapping[str, Any]) -> str:
-    """The main table: averages by truth beside the echo; precision, recall, F1 where there is no track."""
+    """The main table: averages by truth beside the echo; without a track precision, recall and F1."""
     mean, sd = results["mean"], results["sd"] if results["n"] > 1 else None
     if results["echo"] is not None:
         return track_table(mean, echo=results["echo"], sd=sd)

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from transformers import Trainer, TrainingArguments, set_seed
 
-from weighted_f1_metric import make_compute_metrics
+from weighted_f1_metric import make_compute_metrics, write_predictions
 
 from .arguments import DataArguments, ModelArguments
 from .batching import RowBatches, as_is
 from .encoders import build_classifier
-from .evaluation import prediction_records, score_records, write_predictions
+from .evaluation import prediction_records, score_records
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
 from .sampling import LongestFirstSampler, PlannedSampler

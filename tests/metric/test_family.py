@@ -1,0 +1,290 @@
+"""The family: values checked by hand, options, kinds of input."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from datasets import Dataset
+
+from weighted_f1_metric import (
+    AVERAGES,
+    ClassCounts,
+    average_scores,
+    averaged_scores,
+    check_desiderata,
+    class_counts,
+    class_weights,
+    f1_family,
+    family_from_counts,
+)
+
+# a: tp 2 of 3 predicted, 3 gold; b: tp 1 of 2, 1 gold; N = 6 with two rows of "no".
+REFERENCES = ["a", "a", "a", "b", "no", "no"]
+PREDICTIONS = ["a", "a", "b", "b", "a", "no"]
+
+
+def family(**options):
+    return f1_family(predictions=PREDICTIONS, references=REFERENCES, **{"negative_label": "no", **options})
+
+
+def test_values_by_hand():
+    scores = family()
+    f_a, f_b = 2 * 2 / (3 + 3), 2 * 1 / (2 + 1)
+    weights = {
+        "weighted": (3, 1),
+        "dodrans": (3**0.75, 1),
+        "entropy": (3 * math.log(6 / 3), 1 * math.log(6 / 1)),
+        "macro": (1, 1),
+    }
+    for average, (w_a, w_b) in weights.items():
+        assert scores[f"{average}_f1"] == pytest.approx((w_a * f_a + w_b * f_b) / (w_a + w_b))
+        assert scores[f"{average}_precision"] == pytest.approx((w_a * 2 / 3 + w_b * 1 / 2) / (w_a + w_b))
+        assert scores[f"{average}_recall"] == pytest.approx((w_a * 2 / 3 + w_b * 1) / (w_a + w_b))
+    assert scores["micro_precision"] == pytest.approx(3 / 5)
+    assert scores["micro_recall"] == pytest.approx(3 / 4)
+    assert scores["micro_f1"] == pytest.approx(2 * 3 / (5 + 4))
+
+
+def test_keys_are_fixed():
+    expected = [f"{average}_{measure}" for average in AVERAGES for measure in ("precision", "recall", "f1")]
+    assert list(family()) == [*expected, "undefined"]
+    assert list(family(averages="macro", beta=2)) == [
+        "macro_precision", "macro_recall", "macro_fbeta", "undefined",
+    ]  # fmt: skip
+    assert all(type(family()[key]) is float for key in expected)
+
+
+def test_averaged_f1_is_no_harmonic_mean_of_averages():
+    scores = family()
+    precision, recall = scores["macro_precision"], scores["macro_recall"]
+    assert abs(scores["macro_f1"] - 2 * precision * recall / (precision + recall)) > 0.01
+
+
+def test_negative_class_by_name_or_any_id():
+    code = {"a": 5, "b": 0, "no": 3}
+    by_id = f1_family(
+        predictions=[code[p] for p in PREDICTIONS],
+        references=[code[r] for r in REFERENCES],
+        negative_label=3,
+    )
+    assert by_id == family()
+    assert family(negative_label="b") != family()
+
+
+def test_label_only_predicted_costs_micro_precision_but_has_no_weight():
+    scores = f1_family(predictions=["a", "c"], references=["a", "b"])
+    assert scores["micro_precision"] == 0.5
+    assert scores["macro_precision"] == 0.5  # a 1, b 0; c has no support
+    over_labels = f1_family(predictions=["a", "c"], references=["a", "b"], macro_over="labels")
+    assert over_labels["macro_precision"] == pytest.approx(1 / 3)
+    assert over_labels["weighted_precision"] == scores["weighted_precision"]
+
+
+def test_macro_over_labels_counts_every_label_given():
+    scores = family(labels=["a", "b", "x", "no"], macro_over="labels")
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+    filled = family(labels=["a", "b", "x", "no"], macro_over="labels", zero_division=1.0)
+    assert filled["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+
+
+def test_entropy_total():
+    positive = family(entropy_total="positive", averages="entropy")
+    w_a, w_b = 3 * math.log(4 / 3), 1 * math.log(4)
+    assert positive["entropy_recall"] == pytest.approx((w_a * 2 / 3 + w_b) / (w_a + w_b))
+
+
+def test_undefined_is_listed_and_never_nan():
+    scores = f1_family(
+        predictions=["NA", "a"], references=["NA", "NA"], negative_label="NA", zero_division=0.5
+    )
+    assert scores["undefined"] == [
+        "micro_recall",
+        *(f"{a}_{m}" for a in AVERAGES[1:] for m in ("precision", "recall", "f1")),
+    ]
+    assert scores["macro_f1"] == scores["micro_recall"] == 0.5
+    assert scores["micro_precision"] == scores["micro_f1"] == 0
+    assert not any(isinstance(value, float) and math.isnan(value) for value in scores.values())
+
+
+def test_entropy_of_one_class_with_all_rows_is_undefined():
+    scores = f1_family(predictions=["a", "b"], references=["a", "a"])
+    assert scores["undefined"] == [f"entropy_{measure}" for measure in ("precision", "recall", "f1")]
+    assert scores["entropy_f1"] == 0
+    weighted = f1_family(predictions=["a", "b", "b"], references=["a"] * 3, sample_weight=[0.1, 0.7, 0.3])
+    assert weighted["undefined"] == scores["undefined"]
+
+
+def test_micro_without_predictions_is_undefined_in_precision_only():
+    scores = f1_family(predictions=["NA"], references=["a"], negative_label="NA", averages="micro")
+    assert scores == {
+        "micro_precision": 0.0, "micro_recall": 0.0, "micro_f1": 0.0, "undefined": ["micro_precision"],
+    }  # fmt: skip
+
+
+def test_per_class():
+    table = family(per_class=True)["per_class"]
+    assert list(table) == ["a", "b"]
+    assert table["b"] == {
+        "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "support": 1, "predicted": 2,
+    }  # fmt: skip
+    assert "fbeta" in family(per_class=True, beta=0.5)["per_class"]["a"]
+
+
+def test_groups_need_the_exact_label_for_a_true_positive():
+    scores = f1_family(
+        predictions=["r(1,2)", "r(2,1)", "s(1,2)", "no"],
+        references=["r(1,2)", "r(1,2)", "s(1,2)", "s(2,1)"],
+        negative_label="no",
+        groups={"r(1,2)": "r", "r(2,1)": "r", "s(1,2)": "s", "s(2,1)": "s"},
+        per_class=True,
+    )
+    assert scores["per_class"]["r"] == {
+        "precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2, "predicted": 2,
+    }  # fmt: skip
+    assert scores["per_class"]["s"]["recall"] == 0.5
+    assert scores["micro_precision"] == pytest.approx(2 / 3)
+
+
+def test_outside_labels_ignored_as_in_scikit_learn():
+    scores = f1_family(
+        predictions=["a", "x", "a"],
+        references=["a", "a", "x"],
+        labels=["a"],
+        outside="ignore",
+        per_class=True,
+    )
+    assert scores["per_class"]["a"] == {
+        "precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2, "predicted": 2,
+    }  # fmt: skip
+
+
+def test_exponents_and_functions_are_schemes():
+    scores = family(averages=["n^1", "n^0.75", "n^0"])
+    named = family(averages=["weighted", "dodrans", "macro"])
+    for exponent, name in (("n^1", "weighted"), ("n^0.75", "dodrans"), ("n^0", "macro")):
+        assert scores[f"{exponent}_f1"] == pytest.approx(named[f"{name}_f1"], abs=1e-15)
+
+    def squared(support):
+        return support**2
+
+    own = family(averages=[squared])
+    assert own["squared_recall"] == pytest.approx((9 * 2 / 3 + 1) / 10)
+    mapped = family(averages={"mine": lambda support: support**2, "rooted": "n^0.5"})
+    assert mapped["mine_recall"] == own["squared_recall"]
+    assert "rooted_f1" in mapped
+
+
+def test_function_sees_one_vector_at_a_time():
+    support = np.array([[3, 1, 0], [1, 1, 2]])
+    weights = class_weights(support, lambda n: n / n.sum())
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
+def test_one_call_scores_many_resamples():
+    rng = np.random.default_rng(0)
+    support = rng.integers(0, 5, (20, 4))
+    predicted = rng.integers(0, 5, (20, 4))
+    hits = np.minimum(support, predicted) // 2
+    total = support.sum(axis=1) + 3
+    together = averaged_scores(true_positives=hits, predicted=predicted, support=support, total=total)
+    for i in range(20):
+        counts = ClassCounts(("a", "b", "c", "d"), hits[i], predicted[i], support[i], int(total[i]))
+        single = family_from_counts(counts)
+        undefined = single.pop("undefined")
+        assert {name: value[i] for name, value in together.values.items()} == pytest.approx(single)
+        assert [name for name, absent in together.undefined.items() if absent[i]] == undefined
+
+
+@pytest.mark.parametrize(
+    ("scheme", "d1"), [("weighted", True), ("dodrans", True), ("macro", True), ("n^0.3", True)]
+)
+def test_desiderata_of_the_power_schemes(scheme, d1):
+    support = np.array([1, 5, 5, 40, 900])
+    assert check_desiderata(class_weights(support, scheme), support) == {"D0": True, "D1": d1, "D2": True}
+
+
+def test_desiderata_of_others():
+    support = np.array([5, 10, 85])
+    entropy = class_weights(support, "entropy")  # 85 log(100 / 85) < 10 log(10)
+    assert check_desiderata(entropy, support) == {"D0": True, "D1": False, "D2": True}
+    assert check_desiderata(support**2, support) == {"D0": True, "D1": True, "D2": False}
+    assert check_desiderata([-1, 1, 2], support)["D0"] is False
+    assert check_desiderata([1, 1], [0, 3])["D0"] is False
+    assert check_desiderata([1, 2], [3, 3]) == {"D0": True, "D1": False, "D2": False}
+    assert check_desiderata([0, 0], [3, 3])["D0"] is False
+
+
+def test_average_scores_weighs_any_measure():
+    assert average_scores([0.2, 0.6], [3, 1], "weighted") == pytest.approx(0.3)
+    assert average_scores([0.2, 0.6], [0, 0], "macro", zero_division=0.5) == 0.5
+    stacked = average_scores([[0.2, 0.6], [1, 0]], [[3, 1], [1, 1]], "macro")
+    np.testing.assert_allclose(stacked, [0.4, 0.5])
+    whole = average_scores([0.2, 0.6], [3, 1], "entropy", total=8)
+    w = 3 * math.log(8 / 3), math.log(8)
+    assert whole == pytest.approx((w[0] * 0.2 + w[1] * 0.6) / sum(w))
+
+
+def kinds_of_int():
+    torch = pytest.importorskip("torch")
+    values = [0, 1, 1, 2]
+    return [
+        values,
+        tuple(values),
+        np.array(values, dtype=np.uint8),
+        np.array(values, dtype=np.uint64),
+        [np.int32(value) for value in values],
+        np.array(values, dtype=object),
+        torch.tensor(values),
+        pa.array(values),
+        pa.chunked_array([values[:2], values[2:]]),
+        Dataset.from_dict({"x": values})["x"],
+    ]
+
+
+def kinds_of_str():
+    values = ["NA", "b", "b", "c"]
+    return [
+        values,
+        tuple(values),
+        np.array(values),
+        np.array(values, dtype=object),
+        np.array(values, dtype=np.dtypes.StringDType()),
+        pa.array(values),
+        pa.array(values).dictionary_encode(),
+        Dataset.from_dict({"x": values})["x"],
+    ]
+
+
+@pytest.mark.parametrize(("kinds", "negative"), [(kinds_of_int, 0), (kinds_of_str, "NA")])
+def test_kinds_of_input_agree(kinds, negative):
+    columns = kinds()
+    for column in columns:
+        scores = f1_family(predictions=column, references=columns[0], negative_label=negative)
+        assert scores["micro_f1"] == 1
+        counts = class_counts(predictions=column, references=column, negative_label=negative)
+        assert counts.support.tolist() == [2, 1]
+        assert {type(label) for label in counts.labels} == {type(negative)}
+
+
+def test_integers_far_apart_and_many_classes():
+    rng = np.random.default_rng(1)
+    small = rng.integers(0, 7, 500)
+    guess = rng.integers(0, 7, 500)
+    expected = f1_family(predictions=guess, references=small, negative_label=3)
+    for change in (lambda a: a * 10**15 + 5, lambda a: a * 100 + 1, lambda a: a.astype(np.int8)):
+        negative = int(change(np.array([3]))[0])
+        scores = f1_family(predictions=change(guess), references=change(small), negative_label=negative)
+        assert scores == expected
+
+
+def test_more_rows_than_one_block():
+    rng = np.random.default_rng(2)
+    y, p = rng.integers(0, 5, 150_000), rng.integers(0, 5, 150_000)
+    counts = class_counts(predictions=p, references=y)
+    confusion = np.zeros((5, 5), dtype=int)
+    np.add.at(confusion, (y, p), 1)
+    assert counts.true_positives.tolist() == confusion.diagonal().tolist()
+    assert counts.predicted.tolist() == confusion.sum(axis=0).tolist()
+    assert counts.support.tolist() == confusion.sum(axis=1).tolist()
+    assert counts.total == 150_000

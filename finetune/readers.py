@@ -101,17 +101,28 @@ def read_nyt_h(data_dir: str) -> RelationData:
         plain = loaded[split]
         heads, tails = plain["head"][:], plain["tail"][:]
         spans = [(h["start"], h["end"], t["start"], t["end"]) for h, t in zip(heads, tails, strict=True)]
-        names = plain["instance_id"][:]
+        names, sentences = plain["instance_id"][:], plain["sentence"][:]
         judged = features["bag_label"].names
         splits[split] = RelationRows(
             row_names=names,
-            sentences=plain["sentence"][:],
+            sentences=sentences,
             spans=np.array(spans, dtype=np.int64).reshape(-1, 4),
             labels=columns["relation"].astype(np.int64),
             references=[
-                {"instance_id": i, "bag_id": b, "relation": label_names[r], "bag_label": judged[j]}
-                for i, b, r, j in zip(
-                    names, plain["bag_id"][:], columns["relation"], columns["bag_label"], strict=True
+                {
+                    "instance_id": i,
+                    "bag_id": b,
+                    "relation": label_names[r],
+                    "bag_label": judged[j],
+                    "sentence": s,
+                }
+                for i, b, r, j, s in zip(
+                    names,
+                    plain["bag_id"][:],
+                    columns["relation"],
+                    columns["bag_label"],
+                    sentences,
+                    strict=True,
                 )
             ],
         )

@@ -90,9 +90,9 @@ def page(results: Mapping[str, Any]) -> str:
     several = results["n"] > 1
     what = f"mean and standard deviation of {results['n']} seeds" if several else "one seed"
     data = results["data"]
-    encoder = str(results["arguments"]["model_name_or_path"])
+    encoder = Path(results["arguments"]["model_name_or_path"])
     lines = [
-        f"# {Path(encoder).name if Path(encoder).is_dir() else encoder} on {data['name']}, {results['track']}",
+        f"# {encoder.name if encoder.is_dir() else encoder} on {data['name']}, {results['track']}",
         "",
         f"Test scores in percent, {what} ({seeds}). {selection_sentence(results)}",
         "",

@@ -58,6 +58,7 @@ class RelationTrainingArguments(TrainingArguments):
             "help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."
         },
     )
+    train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "Always so."})
     seed: int | None = field(
         default=None,
         metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."},
@@ -78,7 +79,7 @@ class RelationTrainingArguments(TrainingArguments):
         Raises:
             ValueError: No output folder, a refused flag, or a value the Trainer refuses.
         """
-        for item in fields(TrainingArguments):
+        for item in fields(self):
             default = item.default if item.default_factory is MISSING else item.default_factory()
             if item.name in REFUSED and getattr(self, item.name) != default:
                 name, reason = item.name, REFUSED[item.name]

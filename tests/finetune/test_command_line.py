@@ -1,0 +1,165 @@
+"""Flags, settings files, help, and the answer to what cannot be used: exit status 2 and one line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from finetune.__main__ import main
+from finetune.arguments import check_seeds
+from finetune.command_line import parse_arguments
+from finetune.trainer_arguments import REFUSED, computes_bf16
+
+
+def error_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+def test_flags_and_settings_files_say_the_same(tmp_path: Path) -> None:
+    words = [
+        "--data",
+        "semeval2010",
+        "--data_dir",
+        "d",
+        "--output_dir",
+        "o",
+        "--seeds",
+        "9",
+        "148",
+        "--learning_rate",
+        "1e-4",
+        "--bf16",
+        "false",
+    ]
+    settings = {
+        "data": "semeval2010",
+        "data_dir": "d",
+        "output_dir": "o",
+        "seeds": [9, 148],
+        "learning_rate": 1e-4,
+        "bf16": False,
+    }
+    (tmp_path / "s.json").write_text(json.dumps(settings))
+    (tmp_path / "s.yaml").write_text(json.dumps(settings))
+    by_flags = parse_arguments(words)
+    for name in ("s.json", "s.yaml"):
+        by_file = parse_arguments([str(tmp_path / name)])
+        assert by_file[:3] == by_flags[:3]
+        assert (by_file[3].learning_rate, by_file[3].bf16, by_file[3].seed_given) == (1e-4, False, False)
+
+
+def test_bf16_is_decided_where_nobody_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    for native in (True, False):
+        monkeypatch.setattr("torch.cpu.get_capabilities", lambda native=native: {"amx_bf16": native})
+        assert computes_bf16(use_cpu=True) is native
+        arguments = parse_arguments(["--output_dir", "o", "--use_cpu"])[3]
+        assert (arguments.bf16, arguments.bf16_decided_here) == (native, True)
+        for words, given in ((["--bf16"], True), (["--bf16", "false"], False)):
+            arguments = parse_arguments(["--output_dir", "o", "--use_cpu", *words])[3]
+            assert (arguments.bf16, arguments.bf16_decided_here) == (given, False)
+
+
+def test_help_without_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    said = capsys.readouterr().out
+    assert "--model_name_or_path" in said
+    assert "python -m finetune demo" in said
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_help_with_the_trainer_names_no_refused_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help_trainer"]) == 0
+    said = capsys.readouterr().out
+    assert "--gradient_accumulation_steps" in said
+    assert not [name for name in REFUSED if f"--{name} " in said]
+
+
+def test_help_does_not_need_torch() -> None:
+    code = "import sys; from finetune.__main__ import main; main([]); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["demo", "--help"])
+    assert stopped.value.code == 0
+    assert "--overwrite" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data_dir", "d"], "`--output_dir` is needed"),
+        (["--output_dir", "o"], "`--data_dir` is needed"),
+        (["--output_dir", "o", "--data_dir", "d"], "`--model_name_or_path` is needed"),
+        (["--output_dir", "o", "--seeds", "1", "--seed", "1"], "`--seed` and `--seeds` exclude each other"),
+        (
+            ["--output_dir", "o", "--seeds", "7", "8", "7"],
+            "`seeds` must be distinct: 7 is given more than once",
+        ),
+        (["--output_dir", "o", "--seeds", "-1"], "`seeds` must be integers from 0"),
+        (["--output_dir", "o", "--seeds", "x"], "argument --seeds: invalid int value: 'x'"),
+        (["--output_dir", "o", "--data", "tacred"], "argument --data: invalid choice: 'tacred'"),
+        (["--output_dir", "o", "--track", "bag2bag"], "argument --track: invalid choice"),
+        (["--output_dir", "o", "--learning-reate", "1"], "--learning-reate"),
+        (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
+        (["--output_dir", "o", "--resume_from_checkpoint", "x"], "`--resume_from_checkpoint` is not a flag"),
+        (["--output_dir", "o", "--train_sampling_strategy", "random"], "rows are always grouped by length"),
+        (["nowhere.json"], "the settings file nowhere.json is not there"),
+    ],
+)
+def test_what_cannot_be_used(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in error_of(words, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("s.json", '{"data": ', "line 1: not JSON"),
+        ("s.yaml", "a: [", "not YAML"),
+        ("s.json", "[]", "must hold one mapping from flag names to values; got list"),
+        (
+            "s.json",
+            '{"output_dir": "o", "data": "tacred"}',
+            "`data` must be one of 'nyt_h', 'semeval2010'; got 'tacred'",
+        ),
+        (
+            "s.json",
+            '{"output_dir": "o", "max_length": "128"}',
+            "`max_length` must be int or NoneType; got '128'",
+        ),
+        ("s.json", '{"output_dir": "o", "seeds": 9}', "`seeds` must be list or NoneType; got 9"),
+        (
+            "s.json",
+            '{"output_dir": "o", "seeds": [1.5]}',
+            "`seeds` must be integers from 0 to 2**32 - 1; got 1.5",
+        ),
+        ("s.json", '{"output_dir": "o", "colour": 1}', "colour"),
+    ],
+)
+def test_settings_files_that_cannot_be_used(
+    name: str, text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert message in error_of([str(tmp_path / name)], capsys)
+
+
+def test_no_seeds_is_an_error() -> None:
+    with pytest.raises(ValueError, match="`seeds` must name at least one seed"):
+        check_seeds([])
+
+
+def test_several_processes_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("finetune.trainer_arguments.RelationTrainingArguments.world_size", 2)
+    words = ["--output_dir", "o", "--data_dir", "d", "--model_name_or_path", "m"]
+    assert "this command runs in one process; the launcher started 2" in error_of(words, capsys)

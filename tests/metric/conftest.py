@@ -71,9 +71,9 @@ def semeval():
     return list(key.values()), predictions, json.loads((folder / "expected_scores.json").read_text())
 
 
-@pytest.fixture
-def rows():
-    """Two bags: b0 with three rows (one with a yes, twins under two relations), b1 with one row."""
+@pytest.fixture(scope="session")
+def two_bags():
+    """Two bags: b0 with three rows (one with a yes, twins under two relations), b1 with one row; as JSON."""
 
     def row(number, bag, relation, answer, sentence):
         return {
@@ -84,9 +84,16 @@ def rows():
             "sentence": sentence,
         }
 
-    return [
+    records = [
         row(0, "b0", "born_in", "yes", "Ada was born in London ."),
         row(1, "b0", "lives_in", "no", "Ada was born in London . "),
         row(2, "b0", "born_in", "no", "Ada left London ."),
         row(3, "b1", "lives_in", "yes", "Bob lives in Rome ."),
     ]
+    return json.dumps(records)
+
+
+@pytest.fixture
+def rows(two_bags):
+    """The records of `two_bags`, fresh for each test."""
+    return json.loads(two_bags)

@@ -1,0 +1,137 @@
+"""Counts from several processes give the result of one pass: evaluate's own, torchrun's, an engine's."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weighted_f1_metric
+from weighted_f1_metric import ClassCounts, class_counts, f1_family, family_from_counts
+
+FOLDER = Path(weighted_f1_metric.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(3)
+    references = rng.integers(0, 5, 400)
+    predictions = np.where(rng.random(400) < 0.6, references, rng.integers(0, 5, 400))
+    return {"predictions": predictions.tolist(), "references": references.tolist()}
+
+
+def script(code, folder):
+    path = folder / "worker.py"
+    path.write_text(inspect.cleandoc(code) + "\n")
+    return str(path)
+
+
+def test_two_processes_of_evaluate(tmp_path, columns):
+    (tmp_path / "columns.json").write_text(json.dumps(columns))
+    worker = script(
+        f"""
+        import json, sys
+        import evaluate
+
+        rank = int(sys.argv[1])
+        columns = json.load(open("columns.json"))
+        metric = evaluate.load(
+            {str(FOLDER)!r}, num_process=2, process_id=rank, experiment_id="shared", cache_dir="cache"
+        )
+        result = metric.compute(
+            predictions=columns["predictions"][rank::2], references=columns["references"][rank::2],
+            negative_label=0,
+        )
+        json.dump(result, open(f"result-{{rank}}.json", "w"))
+        """,
+        tmp_path,
+    )
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, worker, str(rank)],
+            cwd=tmp_path,
+            env={**environment, "HF_MODULES_CACHE": str(tmp_path / f"modules-{rank}")},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+    results = [json.loads((tmp_path / f"result-{rank}.json").read_text()) for rank in (0, 1)]
+    assert results == [f1_family(**columns, negative_label=0), None]
+
+
+def test_two_processes_of_torchrun(tmp_path, columns):
+    pytest.importorskip("torch")
+    (tmp_path / "columns.json").write_text(json.dumps(columns))
+    worker = script(
+        """
+        import json, os, sys
+        import torch.distributed as dist
+        from weighted_f1_metric import ClassCounts, class_counts, family_from_counts
+
+        dist.init_process_group("gloo")
+        rank, size = dist.get_rank(), dist.get_world_size()
+        columns = json.load(open("columns.json"))
+        part = {name: values[rank::size] for name, values in columns.items()}
+        counts = class_counts(**part, labels=[0, 1, 2, 3, 4], negative_label=0)
+        gathered = [None] * size
+        dist.all_gather_object(gathered, counts.to_json())
+        whole = sum(map(ClassCounts.from_json, gathered[1:]), ClassCounts.from_json(gathered[0]))
+        json.dump([size, family_from_counts(whole)], open(f"result-{rank}.json", "w"))
+        dist.destroy_process_group()
+        sys.stdout.flush()
+        os._exit(0)
+        """,
+        tmp_path,
+    )
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", worker]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(launch, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        size, scores = json.loads((tmp_path / f"result-{rank}.json").read_text())
+        assert size == 2
+        assert scores == f1_family(**columns, labels=[0, 1, 2, 3, 4], negative_label=0)
+
+
+def test_partitions_of_dask(columns):
+    dask = pytest.importorskip("dask", reason="dask is not installed; the example in counts.py needs it")
+    parts = [
+        dask.delayed(class_counts)(
+            predictions=columns["predictions"][start::7],
+            references=columns["references"][start::7],
+            labels=[0, 1, 2, 3, 4],
+            negative_label=0,
+        )
+        for start in range(7)
+    ]
+    counts = dask.delayed(reduce)(add, parts).compute(scheduler="synchronous")
+    assert family_from_counts(counts) == f1_family(**columns, negative_label=0)
+
+
+def test_parts_that_know_different_classes():
+    first = class_counts(predictions=["b"], references=["b"])
+    second = class_counts(predictions=["c", "a"], references=["a", "a"])
+    assert (first + second).labels == ("a", "b", "c")
+    assert first + second == second + first
+    assert first + second == class_counts(predictions=["b", "c", "a"], references=["b", "a", "a"])
+
+
+def test_json_is_plain(columns):
+    counts = class_counts(**columns, negative_label=0, sample_weight=np.full(400, 0.5))
+    stored = json.loads(json.dumps(counts.to_json()))
+    assert ClassCounts.from_json(stored) == counts
+    assert family_from_counts(ClassCounts.from_json(stored)) == family_from_counts(counts)
+    assert stored["total"] == 200
+    assert stored["negative_support"] == 0.5 * columns["references"].count(0)
+    assert counts != class_counts(**columns, negative_label=0)
+    assert counts != "counts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -74,6 +75,6 @@ class RowBatches(torch.utils.data.Dataset):
         return RowBatches(rows=rows, labels=self.labels[keep], row_ids=self.row_ids[keep], pad_id=self.pad_id)
 
 
-def as_is(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def as_is(batch: Any) -> dict[str, torch.Tensor]:
     """The batch itself: `RowBatches` has collated it already."""
     return batch

@@ -6,11 +6,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from .arguments import OWN_GROUPS
 
 if TYPE_CHECKING:
+    from transformers import HfArgumentParser
+
     from .multi_seed import Arguments
 
 USAGE = """python -m finetune --data_dir DIR --model_name_or_path ENCODER --output_dir OUT [...]
@@ -31,7 +33,7 @@ class UserError(ValueError):
     """A fault of the words on the command line."""
 
 
-def _parser(groups: Sequence[type]) -> argparse.ArgumentParser:
+def _parser(groups: Sequence[Any]) -> HfArgumentParser:
     from transformers import HfArgumentParser
 
     class Parser(HfArgumentParser):
@@ -76,8 +78,9 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
 
     parser = _parser([*OWN_GROUPS, RelationTrainingArguments])
     if len(words) == 1 and words[0].endswith((".json", ".yaml", ".yml")):
-        return parser.parse_dict(_settings(Path(words[0])))
-    return parser.parse_args_into_dataclasses(list(words), look_for_args_file=False)
+        return cast("Arguments", parser.parse_dict(_settings(Path(words[0]))))
+    groups = parser.parse_args_into_dataclasses(list(words), look_for_args_file=False)
+    return cast("Arguments", groups)
 
 
 def _settings(path: Path) -> dict[str, object]:

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
+from .encoding import marker_ids
 from .markers import MarkerTokens
 from .modeling import RelationClassifier, RelationClassifierConfig
 
@@ -114,7 +115,7 @@ def add_marker_tokens(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens)
     added = tokenizer.add_special_tokens(
         {"extra_special_tokens": list(markers.tokens)}, replace_extra_special_tokens=False
     )
-    ids = tokenizer.convert_tokens_to_ids(list(markers.tokens))
+    ids = marker_ids(tokenizer, markers)
     if len(set(ids)) != 4 or None in ids or tokenizer.unk_token_id in ids:
         raise ValueError(
             f"the marker tokens {markers.tokens} got the ids {ids}; they must be distinct and none may be "
@@ -164,7 +165,7 @@ def build_classifier(
     encoder = load_encoder(name_or_path)
     if Path(name_or_path).is_dir():
         encoder.config.name_or_path = ""  # a saved model must not tell where it was made
-    if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
+    if len(tokenizer) > len(encoder.get_input_embeddings().weight):  # type: ignore[arg-type]
         encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     config = RelationClassifierConfig(
         encoder=encoder.config,

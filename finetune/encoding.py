@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -75,6 +75,11 @@ class EncodedRows:
         }
 
 
+def marker_ids(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens) -> list[int]:
+    """The ids of the four markers, in their order."""
+    return cast("list[int]", tokenizer.convert_tokens_to_ids(list(markers.tokens)))
+
+
 class RowEncoder:
     """Turns sentences and spans into EncodedRows, the same way for training, evaluation and later use."""
 
@@ -90,7 +95,7 @@ class RowEncoder:
             ValueError: `max_length` leaves no room for two marked entities.
         """
         self.tokenizer = tokenizer
-        self.marker_ids = tokenizer.convert_tokens_to_ids(list(markers.tokens))
+        self.marker_ids = marker_ids(tokenizer, markers)
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
         dressed = tokenizer("a")["input_ids"]
         at = next(i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare)

@@ -5,6 +5,8 @@ This file and what it imports are flat and use relative imports only, because th
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 from transformers import (
@@ -96,9 +98,11 @@ class RelationClassifier(PreTrainedModel):
     def __init__(self, config: RelationClassifierConfig, encoder: PreTrainedModel | None = None) -> None:
         """Build the model; `encoder` is the pretrained one, None when weights are loaded afterwards."""
         super().__init__(config)
-        self.encoder = encoder if encoder is not None else bare_encoder(config.encoder)
-        self.dropout = nn.Dropout(getattr(config.encoder, "hidden_dropout_prob", 0.1))
-        self.classifier = nn.Linear(2 * config.encoder.hidden_size, config.num_labels)
+        of_encoder: Any = config.encoder
+        self.encoder = encoder if encoder is not None else bare_encoder(of_encoder)
+        self.dropout = nn.Dropout(getattr(of_encoder, "hidden_dropout_prob", 0.1))
+        self.classifier = nn.Linear(2 * of_encoder.hidden_size, len(config.id2label or ()))
+        self.negative_id = list((config.id2label or {}).values()).index(config.negative_relation)
         self.post_init()
 
     def forward(
@@ -133,7 +137,7 @@ class RelationClassifier(PreTrainedModel):
             logits = self.classifier(self.dropout(pooled.to(self.classifier.weight.dtype)))
         usable = (starts >= 0).all(dim=1)
         certain = torch.full_like(logits, -CERTAIN)
-        certain[:, self.config.label2id[self.config.negative_relation]] = CERTAIN
+        certain[:, self.negative_id] = CERTAIN
         logits = torch.where(usable.unsqueeze(1), logits, certain)
         loss = None
         if labels is not None:

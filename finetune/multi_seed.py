@@ -37,7 +37,7 @@ def start_run(arguments: Arguments) -> Run:
     data_arguments, _, run_arguments, training_arguments = arguments
     if run_arguments.seeds is not None and training_arguments.seed_given:
         raise ValueError("`--seed` and `--seeds` exclude each other: give `--seeds` alone, for one seed too.")
-    seeds = tuple(run_arguments.seeds or [training_arguments.seed])
+    seeds = tuple(run_arguments.seeds or [int(training_arguments.seed or 0)])
     prepared = prepare(*arguments)
     check_selection(prepared, data_arguments.track)
     folder = Path(str(training_arguments.output_dir))

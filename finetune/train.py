@@ -49,12 +49,12 @@ class SeedResult:
 class RelationTrainer(Trainer):
     """The Trainer with our batch plan, and row ids kept from the model."""
 
-    def _get_train_sampler(self, train_dataset: RowBatches | None = None) -> PlannedSampler:
-        rows = train_dataset or self.train_dataset
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        rows: Any = self.train_dataset if train_dataset is None else train_dataset
         batch_size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         return PlannedSampler(lengths=rows.rows.lengths, seed=self.args.seed, batch_size=batch_size)
 
-    def _get_eval_sampler(self, eval_dataset: RowBatches) -> LongestFirstSampler:
+    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
         return LongestFirstSampler(eval_dataset.rows.lengths)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -157,8 +157,9 @@ def run_seed(
         The scores of validation and test, made from the prediction records as written.
     """
     arguments = seed_arguments(training_arguments, seed=seed, folder=folder, select_by=prepared.select_by)
+    model = build_model(prepared, model_arguments, seed)
     trainer = RelationTrainer(
-        model=build_model(prepared, model_arguments, seed),
+        model=model,
         args=arguments,
         data_collator=as_is,
         train_dataset=prepared.batches["train"],
@@ -176,7 +177,7 @@ def run_seed(
         scores[split] = score_records(
             data=prepared.data, split=split, track=data_arguments.track, records=records
         )
-    trainer.model.save_pretrained(folder)
+    model.save_pretrained(folder)
     prepared.tokenizer.save_pretrained(folder)
     write_predictions(folder / PREDICTIONS, records)
     metrics = json.dumps(scores["test"], indent=2, ensure_ascii=False)
@@ -200,7 +201,7 @@ def predicted_logits(trainer: Trainer, batches: RowBatches) -> np.ndarray:
     Raises:
         RuntimeError: A row came back twice or not at all.
     """
-    output = trainer.predict(batches)
+    output: Any = trainer.predict(batches)
     _, row_ids = output.label_ids
     order = np.argsort(row_ids, kind="stable")
     if not np.array_equal(row_ids[order], batches.row_ids):

@@ -59,11 +59,11 @@ class RelationTrainingArguments(TrainingArguments):
         },
     )
     train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "Always so."})
-    seed: int | None = field(
+    seed: int | None = field(  # type: ignore[assignment]
         default=None,
         metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."},
     )
-    bf16: bool | None = field(
+    bf16: bool | None = field(  # type: ignore[assignment]
         default=None,
         metadata={
             "help": "Compute in bfloat16; weights stay float32. Default: where the processor has it built "

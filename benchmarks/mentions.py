@@ -2,8 +2,8 @@
 
     python -m benchmarks.mentions [DATA_DIR]
 
-DATA_DIR is a folder in NYT-H's format with gold_positions.jsonl (token positions, inclusive, on the
-sentence split at blanks). The second table is on the synthetic sample, which has the hard cases, with their true spans.
+DATA_DIR is a folder in NYT-H's format with gold_positions.jsonl (token positions, inclusive, on the sentence
+split at blanks). The second table is on the synthetic sample, which has the hard cases.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_a_missing_file_is_named_with_what_is_there(folder, name):
 
 
 def test_a_folder_that_is_not_there_says_where_the_data_is(tmp_path):
-    message = r"does not exist. The authors publish .* 1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; .*Spico197/NYT-H"
+    message = r"does not exist\. The authors publish .* 1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; .*Spico197/NYT-H"
     with pytest.raises(FileNotFoundError, match=message):
         load_nyt_h(tmp_path / "nowhere")
 
@@ -136,7 +136,7 @@ def test_an_archive_and_the_older_release_are_refused_with_the_remedy(tmp_path):
         load_nyt_h(archive)
     (tmp_path / "old" / "train").mkdir(parents=True)
     (tmp_path / "old" / "train" / "train.json").write_text("[]")
-    with pytest.raises(ValueError, match="older release .*which is not read"):
+    with pytest.raises(ValueError, match=r"older release .*which is not read"):
         load_nyt_h(tmp_path / "old")
 
 

@@ -111,6 +111,21 @@ def test_an_object_over_two_lines_is_no_record(tmp_path):
         read(path)
 
 
+def test_two_whole_records_on_one_line_are_named(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(line(0) + "\n" + line(1) + line(2) + "\n")
+    with pytest.raises(RecordError, match=r"a\.json:2: something follows the first JSON value"):
+        read(path)
+
+
+@pytest.mark.parametrize("key", ["sentence", "extra"])
+def test_a_record_with_a_byte_that_is_not_utf8_is_named(tmp_path, key):
+    path = tmp_path / "a.json"
+    path.write_bytes((line(0) + "\n" + line(1, **{key: "caf!"}) + "\n").encode().replace(b"!", b"\xe9"))
+    with pytest.raises(RecordError, match=r"a\.json:2: byte \d+ of the line \(0xe9\) is not UTF-8"):
+        read(path)
+
+
 def test_a_fault_in_a_later_shard_has_its_line_in_the_file(tmp_path):
     path = tmp_path / "a.json"
     path.write_text("".join(line(n) + "\n" for n in range(20)) + "{\n")

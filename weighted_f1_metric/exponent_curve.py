@@ -180,7 +180,7 @@ def _aligned(
     if odd:
         raise ValueError(
             f"`counts_a` and `counts_b` must come from the same references; the support of {odd[0]!r} "
-            f"differs ({len(set(odd))} classes in all). Score both systems on the same rows with one `labels`."
+            f"differs ({len(set(odd))} classes in all). Score both on the same rows with one `labels`."
         )
     support = np.array([n for n, _ in first.values()], dtype=np.float64)
     scores = np.array([[own[label][1] for label in first] for own in found])

@@ -102,7 +102,7 @@ class RelationClassifier(PreTrainedModel):
         self.encoder = encoder if encoder is not None else bare_encoder(of_encoder)
         self.dropout = nn.Dropout(getattr(of_encoder, "hidden_dropout_prob", 0.1))
         self.classifier = nn.Linear(2 * of_encoder.hidden_size, len(config.id2label or ()))
-        self.negative_id = list((config.id2label or {}).values()).index(config.negative_relation)
+        self.negative_id = int((config.label2id or {})[config.negative_relation])
         self.post_init()
 
     def forward(

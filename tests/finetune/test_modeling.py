@@ -155,6 +155,19 @@ def test_a_row_without_entities_is_surely_negative_and_costs_nothing(
     assert nothing.loss.item() == 0.0
 
 
+def test_the_negative_relation_of_many_labels_survives_saving(bert_folder: Path, tmp_path: Path) -> None:
+    """A config file lists the ids as texts, "10" before "2"."""
+    names = [f"relation_{i}" for i in range(14)] + ["NA"]
+    config = RelationClassifierConfig(encoder=load_config(str(bert_folder)), id2label=dict(enumerate(names)))
+    RelationClassifier(config).save_pretrained(tmp_path)
+    loaded = RelationClassifier.from_pretrained(tmp_path).eval()
+    nothing = torch.full((1, 4), -1)
+    ids = torch.tensor([[2, 3]])
+    logits = loaded(input_ids=ids, attention_mask=torch.ones_like(ids), marker_positions=nothing).logits
+    assert logits.argmax().item() == 14
+    assert [loaded.config.id2label[i] for i in range(15)] == names
+
+
 def test_padding_and_company_do_not_change_the_scores(roberta_folder: Path) -> None:
     model, tokenizer = build(roberta_folder)
     batch = batch_of(tokenizer)

@@ -156,10 +156,13 @@ def test_a_row_without_entities_is_surely_negative_and_costs_nothing(
 
 
 def test_the_negative_relation_of_many_labels_survives_saving(bert_folder: Path, tmp_path: Path) -> None:
-    """A config file lists the ids as texts, "10" before "2"."""
+    """Also when the config file lists the ids as texts, "10" before "2", as some tools write them."""
     names = [f"relation_{i}" for i in range(14)] + ["NA"]
     config = RelationClassifierConfig(encoder=load_config(str(bert_folder)), id2label=dict(enumerate(names)))
     RelationClassifier(config).save_pretrained(tmp_path)
+    written = json.loads((tmp_path / "config.json").read_text())
+    written["id2label"] = dict(sorted(written["id2label"].items()))
+    (tmp_path / "config.json").write_text(json.dumps(written))
     loaded = RelationClassifier.from_pretrained(tmp_path).eval()
     nothing = torch.full((1, 4), -1)
     ids = torch.tensor([[2, 3]])

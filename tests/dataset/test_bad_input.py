@@ -96,9 +96,21 @@ def test_a_duplicate_id_is_named_with_both_places(folder, cache):
     )
 
 
-def test_a_duplicate_id_is_seen_across_files_and_splits(folder, cache):
-    folder.write_lines("dev.json", record_line(folder, "dev.json", instance_id="NAREST#1"))
-    fails(folder, cache, r"'NAREST#1': \S+dev\.json:1, first at \S+na_rest\.json:2")
+@pytest.mark.parametrize(
+    ("name", "instance_id", "first"),
+    [
+        ("dev.json", "NAREST#1", r"na_rest\.json:2"),
+        ("dev.json", "TRAIN#0", r"train_nonna\.json:1"),
+        ("test.json", "TRAIN#1", r"train_nonna\.json:2"),
+        ("na_train.json", "TRAIN#0", r"train_nonna\.json:1"),
+    ],
+)
+def test_a_duplicate_id_is_seen_across_files_and_splits(folder, cache, name, instance_id, first):
+    """By one process and by several, whatever the places of the two in their files."""
+    folder.write_lines(name, record_line(folder, name, instance_id=instance_id))
+    places = {rf"\S+{name}:1".replace(".", r"\."), rf"\S+{first}"}
+    either = "|".join(rf"{a}, first at {b}" for a in places for b in places - {a})
+    fails(folder, cache, rf"duplicate `instance_id` '{instance_id}': ({either}) \(1 records in all")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])

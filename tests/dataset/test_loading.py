@@ -119,10 +119,11 @@ def test_two_processes_give_the_same_rows(sample, tmp_path):
 
 
 def test_an_edited_file_is_never_answered_from_the_cache(folder, cache):
+    """Not even when its size stays the same."""
     assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [1, 0]
     text = (folder.path / "test.json").read_text()
-    (folder.path / "test.json").write_text(text.replace('"yes"', '"unk"').replace('"no"', '"yes"'))
-    assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [2, 1]
+    (folder.path / "test.json").write_text(text.replace('"yes"', '"unk"'))
+    assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [2, 0]
     (folder.path / "test.json").write_text(text)
     assert load_nyt_h(folder.path, cache_dir=cache)["test"]["bag_label"][:] == [1, 0]
 

@@ -25,8 +25,11 @@ def main(words: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
         arguments = parse_arguments(words)
+        from transformers.utils import logging
+
         from .multi_seed import start_run
 
+        logging.disable_progress_bar()  # those of loading and saving; the Trainer's stay
         run = start_run(arguments)
     except (ValueError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)

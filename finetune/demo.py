@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 VOCABULARY_SIZE = 3000
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SEED = 9
 # A small encoder with random weights needs larger steps and more epochs than a pretrained one.
 TRAINING = {"num_train_epochs": "8", "learning_rate": "1e-3", "warmup_steps": "0.1", "logging_strategy": "no"}
@@ -22,36 +23,41 @@ The echo columns are what copying the distant labels scores. On the real data, w
 def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -> None:
     """Write a small BERT folder: a WordPiece tokenizer trained on the sentences, and random weights.
 
-    The same sentences and seed give the same files.
+    The same sentences, in any order, and the same seed give the same files.
     """
     import torch
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertModel, BertTokenizer
 
-    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=VOCABULARY_SIZE, special_tokens=list(special.values()), show_progress=False
-    )
-    tokenizer.train_from_iterator(sorted(set(sentences)), trainer)
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=256, **special)
+    tokenizer = BertTokenizer(vocab=train_vocabulary(sentences), do_lower_case=False, model_max_length=256)
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=len(fast),
+        vocab_size=len(tokenizer),
         hidden_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
         intermediate_size=256,
         max_position_embeddings=256,
-        pad_token_id=fast.pad_token_id,
+        pad_token_id=tokenizer.pad_token_id,
     )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
-    fast.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def train_vocabulary(sentences: Sequence[str]) -> dict[str, int]:
+    """A WordPiece vocabulary of at most VOCABULARY_SIZE tokens: token -> id."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    # The trainer numbers characters inside words in the order in which it happens to meet them, and breaks
+    # ties by number. Named in front they have fixed numbers, and the vocabulary is the same each time.
+    inside = [f"##{character}" for character in sorted(set("".join(sentences)))]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=VOCABULARY_SIZE, special_tokens=[*SPECIAL_TOKENS, *inside], show_progress=False
+    )
+    tokenizer.train_from_iterator(sorted(set(sentences)), trainer)
+    return tokenizer.get_vocab()
 
 
 def demo_main(words: Sequence[str]) -> int:

@@ -64,15 +64,12 @@ def load_encoder(name_or_path: str) -> PreTrainedModel:
 
     # The loader's own report lists heads that are in the file and not needed; what is lacking is an error
     # here.
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
-    logging.disable_progress_bar()
     try:
         encoder, report = _load(load, name_or_path, "weights")
     finally:
         logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
     lacking = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if lacking:
         raise ValueError(

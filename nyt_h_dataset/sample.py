@@ -12,11 +12,16 @@ import os
 import random
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from .sample_bags import BagMaker, Row
+from .sample_full import FullCorpus
 from .sample_language import RELATIONS
+from .sample_plan import FULL_SIZES
 from .schema import (
     BAG_LABEL_FILE,
     BAG_LABELS,
@@ -46,6 +51,7 @@ _OUR_FILES = {*DATA_FILES, SPANS_FILE, MARKER_FILE}
 SIZES = {
     "tiny": {TRAIN: 160, NA_TRAIN: 60, NA_REST: 40, DEV: 40, TEST: 90},
     "small": {TRAIN: 2000, NA_TRAIN: 700, NA_REST: 400, DEV: 250, TEST: 450},
+    "full": FULL_SIZES,
 }
 _ID_PREFIXES = {TRAIN: "NONNATRAIN", NA_TRAIN: "NATRAIN", NA_REST: "NAREST", DEV: "NONNADEV", TEST: "TEST"}
 
@@ -77,30 +83,44 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _write_files(folder: Path, rows: dict[str, list[Row]]) -> None:
+def _bags(rows: dict[str, list[Row]]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each file bag by bag; the rows of a bag follow each other."""
+    for name in _ID_PREFIXES:
+        for _, bag in groupby(rows[name], key=lambda row: row.pair):
+            yield name, list(bag)
+
+
+def _write_files(folder: Path, bags: Iterable[tuple[str, list[Row]]]) -> None:
+    """Write every file; `bags` says for which file the rows of a bag are. Nothing is kept."""
     names = [NEGATIVE_RELATION, *sorted(RELATIONS)]
     label_files = {RELATION_FILE: names, BAG_LABEL_FILE: list(BAG_LABELS)}
     for file_name, labels in label_files.items():
         text = json.dumps({label: index for index, label in enumerate(labels)}, indent=2)
         (folder / file_name).write_text(text + "\n", encoding="utf-8")
-    with open(folder / SPANS_FILE, "w", encoding="utf-8", newline="\n") as spans:
-        for name, prefix in _ID_PREFIXES.items():
-            bag_ids: dict[tuple[str, str], str] = {}
-            with open(folder / name, "w", encoding="utf-8", newline="\n") as file:
-                for number, row in enumerate(rows[name]):
-                    head, tail = row.pair
-                    record = {
-                        "instance_id": f"{prefix}#{number}",
-                        "bag_id": bag_ids.setdefault((head.guid, tail.guid), f"{prefix}#{len(bag_ids)}"),
-                        "relation": row.relation,
-                        "bag_label": row.judged if name == TEST else "unk",
-                        "sentence": row.sentence.text,
-                        "head": head.record(),
-                        "tail": tail.record(),
-                    }
-                    file.write(_dump(record) + "\n")
-                    place = {"head": row.sentence.head, "tail": row.sentence.tail}
-                    spans.write(_dump({"instance_id": record["instance_id"], **place}) + "\n")
+    num_rows, num_bags = dict.fromkeys(_ID_PREFIXES, 0), dict.fromkeys(_ID_PREFIXES, 0)
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(open(folder / name, "w", encoding="utf-8", newline="\n"))
+            for name in (*_ID_PREFIXES, SPANS_FILE)
+        }
+        for name, bag in bags:
+            prefix = _ID_PREFIXES[name]
+            for row in bag:
+                head, tail = row.pair
+                record = {
+                    "instance_id": f"{prefix}#{num_rows[name]}",
+                    "bag_id": f"{prefix}#{num_bags[name]}",
+                    "relation": row.relation,
+                    "bag_label": row.judged if name == TEST else "unk",
+                    "sentence": row.sentence.text,
+                    "head": head.record(),
+                    "tail": tail.record(),
+                }
+                files[name].write(_dump(record) + "\n")
+                place = {"head": row.sentence.head, "tail": row.sentence.tail}
+                files[SPANS_FILE].write(_dump({"instance_id": record["instance_id"], **place}) + "\n")
+                num_rows[name] += 1
+            num_bags[name] += 1
 
 
 def _check_out_dir(out: Path) -> None:
@@ -119,10 +139,12 @@ def _check_out_dir(out: Path) -> None:
 def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = "small") -> SampleInfo:
     """Write a synthetic corpus to `out_dir` in the authors' file format and return what was written.
 
-    The same seed and size give the same bytes. Besides the authors' files there are true_spans.jsonl (a
-    line per
-    row: instance_id, and half-open character spans `head` and `tail`) and SYNTHETIC.md, which says what it
-    is. An existing folder must be empty or hold nothing but a sample, which is then replaced as a whole.
+    The same seed and size give the same bytes. Besides the authors' files there are true_spans.jsonl (a line
+    per row: instance_id, and half-open character spans `head` and `tail`) and SYNTHETIC.md, which says what
+    it is. An existing folder must be empty or hold nothing but a sample, which is then replaced as a whole.
+
+    `size` "tiny" and "small" are for tests and trials; "full" has the published sizes of NYT-H (see
+    `nyt_h_dataset.published`): 667,189 rows, about 300 MB, a minute.
 
     Raises:
         ValueError: an unknown `size`, or a folder that holds anything else.
@@ -143,7 +165,9 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     try:
         fresh, old = beside / "new", beside / "old"
         fresh.mkdir()
-        _write_files(fresh, _draw(random.Random(seed), SIZES[size]))
+        rng = random.Random(seed)
+        bags = FullCorpus(rng).stream() if size == "full" else _bags(_draw(rng, SIZES[size]))
+        _write_files(fresh, bags)
         (fresh / MARKER_FILE).write_text(_MARKER.format(size=size, seed=seed), encoding="utf-8")
         if out.exists():
             os.replace(out, old)

@@ -195,7 +195,7 @@ def test_nothing_half_written_stays_when_writing_fails(tmp_path, monkeypatch):
 
 
 def test_wrong_arguments_are_named(tmp_path):
-    with pytest.raises(ValueError, match="`size` must be one of 'tiny', 'small'; got 'huge'"):
+    with pytest.raises(ValueError, match="`size` must be one of 'tiny', 'small', 'full'; got 'huge'"):
         write_sample(tmp_path / "x", size="huge")
     with pytest.raises(TypeError, match="`seed` must be an int; got '1'"):
         write_sample(tmp_path / "x", seed="1")

@@ -26,6 +26,7 @@ def load_nyt_h(
     config: str = "sentence",
     *,
     na: str = "sampled",
+    bag_key: str = "pair",
     mention_policy: str = "first",
     unknown_relation: str = "error",
     split: str | None = None,
@@ -35,32 +36,38 @@ def load_nyt_h(
 ) -> Loaded:
     """Return NYT-H as a DatasetDict with the splits train, validation, test and na (or the one asked for).
 
-    A row is an instance: `instance_id`, `bag_id`, `relation` (the distant-supervision label, ClassLabel in
-    rel2id.json's order), `bag_label` (ClassLabel no/yes/unk: the human answer to "does this sentence express
-    `relation`?"), `manual_relation` (ClassLabel: `relation` if yes, NA if no, -1 if unk), `sentence`,
-    `head` and `tail` with `guid`, `word`, `type`, `start`, `end` (half-open character offsets, int32, -1
-    when not found) and `mention_status` (ClassLabel unique/ambiguous/overlapping/missing; see
-    `nyt_h_dataset.mentions`).
+    Config "sentence", a row per instance: `instance_id`, `bag_id`, `relation` (the distant-supervision label,
+    ClassLabel in rel2id.json's order), `bag_label` (ClassLabel no/yes/unk: the human answer to "does this
+    sentence express `relation`?"), `manual_relation` (ClassLabel: `relation` if yes, NA if no, -1 if unk),
+    `sentence`, `head` and `tail` with `guid`, `word`, `type`, `start`, `end` (half-open character offsets,
+    int32, -1 when not found) and `mention_status` (ClassLabel unique/ambiguous/overlapping/missing; see
+    `nyt_h_dataset.mentions`). Outside the test split nobody judged: `bag_label` is unk there and
+    `manual_relation` -1, which is no class.
 
-    Outside the test split nobody judged: `bag_label` is unk there and `manual_relation` -1, which is no
-    class.
+    Config "bag", a row per bag in the order of first instances: `bag_id`, `head`, `tail` (`guid`, `word`,
+    `type`, as in the first instance), `relations` (list of ClassLabel: the distant-supervision relations in
+    the order in which they come; the negative one is listed like any other, so the list is never empty),
+    `manual_relations` (those with at least one yes), `annotated` (bool: every instance is yes or no) and
+    `instances` (list of `instance_id`, `relation`, `bag_label`, `sentence`, `head_start`, `head_end`,
+    `tail_start`, `tail_end`). A bag is made of the rows of its split only.
 
     Args:
         data_dir: the extracted ``data/`` folder or its parent.
-        config: "sentence".
+        config: "sentence" or "bag".
         na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split
-        `na`
-            always holds both files.
+            `na` always holds both files.
+        bag_key: a bag is a "pair" of entities or a "triple" (pair and relation; its `bag_id` is then
+            ``<bag_id>|<relation>``). Config "sentence" does not look at it.
         mention_policy: where there are several mentions, the pair that is complete "first", or the "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop";
-        the
-            counts are logged while the cache is built.
+            the counts are logged while the cache is built.
         split: one split, or a slice such as "train[:10%]".
-        streaming: read the files on the fly, without a cache (IterableDataset).
+        streaming: read the files on the fly, without a cache (IterableDataset). Bags need their whole split
+            in memory before the first comes.
         cache_dir: where the built cache goes (default: that of `datasets`). Its key is the content of the
-        files,
-            so an edited file is never answered from an old cache.
-        num_proc: processes that build the cache; useful for files of several hundred MB.
+            files, so an edited file is never answered from an old cache.
+        num_proc: processes that build the cache; useful for files of several hundred MB. A split of bags is
+            built by one process.
 
     Raises:
         FileNotFoundError: `data_dir` or a file in it is not there.
@@ -86,6 +93,7 @@ def load_nyt_h(
         data_dir=str(find_data_folder(data_dir)),
         cache_dir=None if cache_dir is None else os.fspath(cache_dir),
         na=na,
+        bag_key=bag_key,
         mention_policy=mention_policy,
         unknown_relation=unknown_relation,
     )
@@ -93,7 +101,8 @@ def load_nyt_h(
         return builder.as_streaming_dataset(split=split)
     builder.download_and_prepare(num_proc=num_proc)
     loaded = builder.as_dataset(split=split)
-    _report_mentions(loaded if isinstance(loaded, Mapping) else {split: loaded})
+    if config == "sentence":
+        _report_mentions(loaded if isinstance(loaded, Mapping) else {split: loaded})
     return loaded
 
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
+from .bags import bag_table, check_bag_key
 from .folder import check_bag_labels, content_fingerprint, find_data_folder, read_relations
 from .instance_ids import IdRegistry
 from .instances import instance_table
@@ -36,6 +37,7 @@ from .schema import (
     NA_CHOICES,
     RECORD_FILES,
     UNKNOWN_RELATION_CHOICES,
+    bag_features,
     sentence_features,
     split_files,
 )
@@ -44,6 +46,7 @@ logger = logging.getLogger(__name__)
 
 # Part of the cache key: raised whenever the same files give other rows.
 ROWS_VERSION = "1.0.0"
+_BAGS_A_TABLE = 10_000
 
 
 class DataError(DatasetGenerationError, ValueError):
@@ -58,15 +61,18 @@ class NytHConfig(datasets.BuilderConfig):
         na: NA rows in train: "sampled" (na_train), "all" (na_train and na_rest) or "none".
         mention_policy: which pair of mentions to take where there are several, "first" or "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop".
+        bag_key: what a row of the config `bag` stands for, a "pair" or a "triple" (with its relation).
     """
 
     na: str = "sampled"
     mention_policy: str = "first"
     unknown_relation: str = "error"
+    bag_key: str = "pair"
 
     def check(self) -> None:
         """Raise ValueError for an option with an unknown value."""
         check_policy(self.mention_policy)
+        check_bag_key(self.bag_key)
         for option, choices in (("na", tuple(NA_CHOICES)), ("unknown_relation", UNKNOWN_RELATION_CHOICES)):
             value = getattr(self, option)
             if value not in choices:
@@ -78,6 +84,8 @@ class NytHConfig(datasets.BuilderConfig):
         """Return the cache key: the content of the files and the options, not the path of the folder."""
         self.check()
         options = [ROWS_VERSION, self.na, self.mention_policy, self.unknown_relation, str(custom_features)]
+        if self.name == "bag":
+            options.append(self.bag_key)
         return f"{self.name}-{content_fingerprint(find_data_folder(self.data_dir), options)}"
 
 
@@ -111,9 +119,10 @@ class NytH(datasets.ArrowBasedBuilder):
     def _info(self) -> datasets.DatasetInfo:
         folder = find_data_folder(self.config.data_dir)
         check_bag_labels(folder)
+        features = bag_features if self.config.name == "bag" else sentence_features
         return datasets.DatasetInfo(
             description=DESCRIPTION,
-            features=sentence_features(read_relations(folder)),
+            features=features(read_relations(folder)),
             homepage=HOMEPAGE,
             citation=CITATION,
         )
@@ -125,9 +134,11 @@ class NytH(datasets.ArrowBasedBuilder):
         self._ids = IdRegistry(paths)
         if self._num_proc > 1:
             self._compare_ids([part for parts in files.values() for part in parts], paths)
+        # A list is what several processes share out among them; a bag needs its whole split, hence a tuple.
+        kind = tuple if self.config.name == "bag" else list
         return [
             datasets.SplitGenerator(
-                name=split, gen_kwargs={"parts": [p for name in names for p in files[name]]}
+                name=split, gen_kwargs={"parts": kind(p for name in names for p in files[name])}
             )
             for split, names in split_files(self.config.na).items()
         ]
@@ -147,27 +158,45 @@ class NytH(datasets.ArrowBasedBuilder):
         except RecordError as error:
             raise DataError(str(error)) from error
 
-    def _generate_tables(self, parts: list[Shard]) -> Iterator[tuple[str, pa.Table]]:
-        features = self.info.features
+    def _generate_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
         try:
-            for part in parts:
-                unknown: Counter[str] = Counter()
-                for block in read_blocks(part):
-                    self._ids.add(block)
-                    self._report_extra_keys(block.extra_keys, part.path)
-                    table, unknown_here = instance_table(
-                        block,
-                        features["relation"].names,
-                        unknown_relation=self.config.unknown_relation,
-                        mention_policy=self.config.mention_policy,
-                        schema=features.arrow_schema,
-                    )
-                    unknown += unknown_here
-                    if table.num_rows:
-                        yield f"{part.number}:{block.offset}", table
-                self._report_unknown(unknown, part)
+            if self.config.name == "bag":
+                yield from self._bag_tables(parts)
+            else:
+                yield from self._instance_tables(parts)
         except RecordError as error:
             raise DataError(str(error)) from error
+
+    def _instance_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
+        relations = read_relations(find_data_folder(self.config.data_dir))
+        schema = sentence_features(relations).arrow_schema
+        for part in parts:
+            unknown: Counter[str] = Counter()
+            for block in read_blocks(part):
+                self._ids.add(block)
+                self._report_extra_keys(block.extra_keys, part.path)
+                table, unknown_here = instance_table(
+                    block,
+                    relations,
+                    unknown_relation=self.config.unknown_relation,
+                    mention_policy=self.config.mention_policy,
+                    schema=schema,
+                )
+                unknown += unknown_here
+                if table.num_rows:
+                    yield f"{part.number}:{block.offset}", table
+            self._report_unknown(unknown, part)
+
+    def _bag_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
+        """A bag may have its rows anywhere in the split, so the split is read first."""
+        tables = [table for _, table in self._instance_tables(parts)]
+        if not tables:
+            return
+        relations = read_relations(find_data_folder(self.config.data_dir))
+        schema = bag_features(relations).arrow_schema
+        bags = bag_table(pa.concat_tables(tables), relations, bag_key=self.config.bag_key, schema=schema)
+        for start in range(0, bags.num_rows, _BAGS_A_TABLE):
+            yield f"bags:{start}", bags.slice(start, _BAGS_A_TABLE)
 
     def _report_extra_keys(self, keys: tuple[str, ...], path: str) -> None:
         new = [key for key in keys if key not in self._extra_keys]

@@ -46,7 +46,7 @@ TRAIN, NA_TRAIN, NA_REST, DEV, TEST = (
 RECORD_FILES = (TRAIN, NA_TRAIN, NA_REST, DEV, TEST)
 DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *RECORD_FILES)
 
-CONFIGS = ("sentence",)
+CONFIGS = ("sentence", "bag")
 # What `na` adds to train_nonna.json in the train split.
 NA_CHOICES = {"sampled": (NA_TRAIN,), "all": (NA_TRAIN, NA_REST), "none": ()}
 UNKNOWN_RELATION_CHOICES = ("error", "na", "drop")
@@ -81,5 +81,34 @@ def sentence_features(relations: list[str]) -> datasets.Features:
             "head": dict(entity),
             "tail": dict(entity),
             "mention_status": datasets.ClassLabel(names=list(STATUSES)),
+        }
+    )
+
+
+def bag_features(relations: list[str]) -> datasets.Features:
+    """Return the features of the `bag` config; `relations` are all names in id order, NA included."""
+    string, offset = datasets.Value("string"), datasets.Value("int32")
+    relation = datasets.ClassLabel(names=relations)
+    entity = {"guid": string, "word": string, "type": string}
+    instance = {
+        "instance_id": string,
+        "relation": relation,
+        "bag_label": datasets.ClassLabel(names=list(BAG_LABELS)),
+        "sentence": string,
+        "head_start": offset,
+        "head_end": offset,
+        "tail_start": offset,
+        "tail_end": offset,
+    }
+    return datasets.Features(
+        {
+            "bag_id": string,
+            "head": dict(entity),
+            "tail": dict(entity),
+            # A list of structs is spelt [{...}]: that means the same on every version of datasets.
+            "relations": [relation],
+            "manual_relations": [relation],
+            "annotated": datasets.Value("bool"),
+            "instances": [instance],
         }
     )

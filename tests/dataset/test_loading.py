@@ -212,7 +212,8 @@ def test_the_policy_decides_between_several_mentions(folder, cache):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"config": "bag"}, "`config` must be one of 'sentence'; got 'bag'"),
+        ({"config": "bags"}, "`config` must be one of 'sentence', 'bag'; got 'bags'"),
+        ({"config": "bag", "bag_key": "pairs"}, "`bag_key` must be one of 'pair', 'triple'; got 'pairs'"),
         ({"na": "some"}, "`na` must be one of 'sampled', 'all', 'none'; got 'some'"),
         ({"mention_policy": "last"}, "`mention_policy` must be one of 'first', 'closest'; got 'last'"),
         ({"unknown_relation": "keep"}, "`unknown_relation` must be one of 'error', 'na', 'drop'; got 'keep'"),

@@ -80,7 +80,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         "n": len(done),
         **aggregate(test),
         "echo": numbers_only(first["echo"]) if "echo" in first else None,
-        "undefined": first["undefined"],
+        "undefined": sorted({name for result in done for name in result.scores["test"]["undefined"]}),
         "signature": first["signature"],
         "selected_by": run.prepared.select_by,
         "seeds": {str(result.seed): _seed_entry(result) for result in done},

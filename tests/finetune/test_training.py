@@ -1,6 +1,7 @@
 """Whole runs, small: every file that is written, the numbers in them, and what a second run may do."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
+from benchmarks import training
 from finetune import train
 from finetune.__main__ import main
 from finetune.readers import read_nyt_h, read_semeval2010
@@ -287,12 +289,22 @@ SEMEVAL = [
 ]
 
 
-def test_semeval(bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def write_semeval(folder: Path) -> None:
     for name, first, count in (("TRAIN_FILE.TXT", 1, 10), ("TEST_FILE_FULL.TXT", 8001, 3)):
         records = [
             f'{first + i}\t"{text}"\n{label}\nComment:\n\n' for i, (text, label) in enumerate(SEMEVAL * count)
         ]
-        (tmp_path / name).write_text("".join(records))
+        (folder / name).write_text("".join(records))
+
+
+def test_the_benchmark_runs(bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_semeval(tmp_path)
+    training.main(["--data_dir", str(tmp_path), "--model_name_or_path", str(bert_folder), "--steps=5"])
+    assert re.search(r"plain loop: +\d.*\nfinetune: +\d.*\nratio: +\d", capsys.readouterr().out)
+
+
+def test_semeval(bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_semeval(tmp_path)
     out = tmp_path / "run"
     assert (
         main(words_for(tmp_path, bert_folder, out, "--data", "semeval2010", "--num_train_epochs", "30")) == 0

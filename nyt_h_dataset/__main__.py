@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .sample import SIZES, write_sample
+from .verification import verify_nyt_h
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+def _sample(arguments: argparse.Namespace) -> int:
+    info = write_sample(arguments.out, seed=arguments.seed, size=arguments.size)
+    for name, count in info.num_rows.items():
+        print(f"{name:20} {count:>8,} rows")
+    print(f"Synthetic corpus written to {info.path}")
+    print(f'Load it: from nyt_h_dataset import load_nyt_h; load_nyt_h("{info.path}")')
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    result = verify_nyt_h(arguments.data_dir, cache_dir=arguments.cache_dir, num_proc=arguments.num_proc)
+    print(result.to_markdown())
+    if arguments.json:
+        _write(Path(arguments.json), json.dumps(result.to_json(), indent=2) + "\n")
+    return 0 if result.is_published else 1
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _add_data_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--data_dir", required=True, metavar="DIR", help="the data of NYT-H, as for load_nyt_h"
+    )
+    command.add_argument(
+        "--cache_dir", metavar="DIR", help="where the built data go (default: the cache of datasets)"
+    )
+    command.add_argument("--num_proc", type=int, metavar="N", help="processes that build the data")
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nyt-h-dataset", description="NYT-H: data for relation extraction.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     sample = commands.add_parser("sample", help="write a synthetic corpus in the format of NYT-H")
@@ -21,19 +60,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--seed", type=int, default=0, help="the same seed gives the same bytes (default: %(default)s)"
     )
     sample.add_argument(
-        "--size", choices=tuple(SIZES), default="small", help="number of rows (default: %(default)s)"
+        "--size",
+        choices=tuple(SIZES),
+        default="small",
+        help="number of rows; full has the sizes of NYT-H (default: %(default)s)",
     )
-    arguments = parser.parse_args(argv)
+    sample.set_defaults(run=_sample)
+    verify = commands.add_parser(
+        "verify", help="compare a copy with the published NYT-H; exit status 1 when it is another"
+    )
+    _add_data_options(verify)
+    verify.add_argument("--json", metavar="FILE", help="write all numbers to this file, too")
+    verify.set_defaults(run=_verify)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return 0, what the command says of the data, or 2 when it could not run."""
+    arguments = _parser().parse_args(argv)
     try:
-        info = write_sample(arguments.out, seed=arguments.seed, size=arguments.size)
+        return arguments.run(arguments)
     except (ValueError, OSError) as error:
         print(f"nyt-h-dataset: {error}", file=sys.stderr)
         return 2
-    for name, count in info.num_rows.items():
-        print(f"{name:20} {count:>8,} rows")
-    print(f"Synthetic corpus written to {info.path}")
-    print(f'Load it: from nyt_h_dataset import load_nyt_h; load_nyt_h("{info.path}")')
-    return 0
 
 
 if __name__ == "__main__":

@@ -175,3 +175,14 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     finally:
         shutil.rmtree(beside)
     return SampleInfo(out, seed, size, dict(SIZES[size]))
+
+
+def is_synthetic(data_dir: str | os.PathLike[str]) -> bool:
+    """Return whether the data in `data_dir` (or in its ``data/``) were written by `write_sample`.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     is_synthetic(folder), is_synthetic(write_sample(folder, size="tiny").path)
+    (False, True)
+    """
+    root = Path(os.path.expanduser(data_dir))
+    return any((folder / MARKER_FILE).is_file() for folder in (root, root / "data"))

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .counts import class_counts
-from .labels import Label, read_labels
+from .labels import Label, read_label_set, read_labels
+from .validation import quoted
 
 __all__ = [
     "BagCounts",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 IntArray = npt.NDArray[np.int64]
+# The options of `class_counts` that label columns take here; row weights have no meaning among drawn rows.
+OPTIONS = ("labels", "negative_label", "groups", "outside")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +183,9 @@ def _encoded(
 
     `class_counts` reads every column first, so that each check and each message stands in one place.
     """
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise TypeError(f"Unknown options {quoted(unknown)}; label columns take {quoted(OPTIONS)}.")
     scored: dict[Label, None] = {}
     for predictions in columns[1:]:
         counted = class_counts(predictions=predictions, references=columns[0], **options)
@@ -188,7 +194,7 @@ def _encoded(
     classes = tuple(scored)
     place = {label: number for number, label in enumerate(classes)}
     groups: Mapping[Any, Label] | None = options.get("groups")
-    chosen = None if options.get("labels") is None else set(options["labels"])
+    chosen = None if options.get("labels") is None else set(read_label_set(options["labels"], "labels"))
     class_of = np.full(len(values), -1, dtype=np.int64)
     for code, label in enumerate(values):
         if label != options.get("negative_label") and (chosen is None or label in chosen):

@@ -94,6 +94,20 @@ def _from_records(
     return columns
 
 
+def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
+    """Checks that every id is a str or an int.
+
+    Raises:
+        TypeError: one is not; the message names the first such row.
+    """
+    if all(issubclass(kind, (str, int, np.integer)) for kind in set(map(type, ids))):
+        return
+    position = next(n for n, value in enumerate(ids) if not isinstance(value, (str, int, np.integer)))
+    raise TypeError(
+        f"`{key}` in `{name}` must be a string (or an int); {name}[{position}] has {ids[position]!r:.60}."
+    )
+
+
 def first_repeat(ids: Sequence[Any]) -> list[Any]:
     """The ids that occur more than once, in order.
 

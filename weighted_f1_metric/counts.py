@@ -210,7 +210,15 @@ def class_counts(
     weights = None if sample_weight is None else _read_weights(sample_weight, len(reference_labels))
     values, table = count_labels(reference_labels, predicted_labels, weights)
     negative = None if negative_label is None else read_label(negative_label, "negative_label")
-    if labels is None and groups is not None:
+    if groups is not None and not isinstance(groups, Mapping):
+        raise TypeError(f"`groups` must be a mapping label -> group; got {type(groups).__name__}.")
+    if groups is not None and labels is None:
+        strangers = [label for label in values if label not in groups and label != negative]
+        if strangers and outside == "error":
+            raise ValueError(
+                f"`groups` must map every positive label; it lacks {quoted(strangers)}. "
+                "Add them, or pass outside='ignore' to leave them unscored."
+            )
         labels = list(groups)
     scored = scored_labels(values, labels, negative, outside)
     classes, selected = selected_counts(values, table, scored, negative, groups)
@@ -227,7 +235,13 @@ def class_counts(
 
 
 def _read_weights(sample_weight: Any, num_rows: int) -> np.ndarray:
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    if given.dtype.kind not in "iuf":
+        raise TypeError(
+            f"`sample_weight` must hold one number a row; got an array of {given.dtype}. "
+            "Every row needs a weight, a float or an int."
+        )
+    weights = given.astype(np.float64)
     if weights.shape != (num_rows,):
         raise ValueError(
             f"`sample_weight` must have one number a row, shape ({num_rows},); got {weights.shape}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
             raise ValueError(f"The ids of `id2label` must be 0 to n - 1; got {quoted(sorted(by_id))}.")
         names = [by_id[index] for index in range(len(by_id))]
     else:
-        names = list(id2label)
+        names = list(id2label) if isinstance(id2label, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names) or isinstance(id2label, str):
         raise TypeError("`id2label` must be a mapping id -> name, or the list of names (strings).")
     if first_repeat(names):

@@ -30,7 +30,7 @@ def read_label_file(path: str | Path, *, key: str = "relation") -> list[str]:
     if start == "[":
         labels = _array_labels(file, text, key)
     else:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         if start == "{":
             labels = [
                 _record_label(_parsed(f"{file}, line {n}", line), key, f"{file}, line {n}")

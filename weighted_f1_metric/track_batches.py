@@ -7,6 +7,7 @@ reference rows, so the references are regrouped to one record a unit before they
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,15 @@ def _prediction_record(identifier: str, pred: Any, scores: Any) -> dict[str, Any
     if isinstance(scores, Mapping):
         # An Arrow struct fills what a record lacks with None; the check for lacking relations comes later.
         score_names = [name for name, value in scores.items() if value is not None]
-        score_values = [float(scores[name]) for name in score_names]
+        score_values = [scores[name] for name in score_names]
     elif scores is not None:
-        score_values = [float(value) for value in scores]
+        score_values = list(scores)
+    wrong = next(
+        (v for v in score_values if isinstance(v, bool) or not isinstance(v, (Real, np.number))), None
+    )
+    if wrong is not None:
+        raise TypeError(f"`scores` must be numbers (float or int); got {wrong!r} for {identifier!r}.")
+    score_values = [float(value) for value in score_values]
     return {"id": identifier, "pred": list(names), "score_names": score_names, "score_values": score_values}
 
 

@@ -6,7 +6,7 @@ The bootstrap sums other multiples of the same bags, a randomization test sums t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +166,7 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
     """The prefixes to score; "auto": all three when every positive row was judged, "dsgt" when none was.
 
     Raises:
+        TypeError: `truths` is no prefix and no collection of them.
         ValueError: an unknown prefix; MAGT asked of rows of which some (unless unk="exclude") or all are unk.
     """
     check_choice("unk", unk, ("error", "exclude"))
@@ -176,6 +177,8 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
             return ("dsgt",)
         prefixes: tuple[str, ...] = TRUTHS
     else:
+        if not isinstance(truths, Iterable):
+            raise TypeError(f"`truths` must be 'auto', a prefix or several; got {truths!r}.")
         prefixes = (truths,) if isinstance(truths, str) else tuple(truths)
         for prefix in prefixes:
             check_choice("truths", prefix, TRUTHS)

@@ -14,7 +14,7 @@ from .ranking import DEFAULT_KS
 from .reference_splits import ReferenceSplit, read_splits, split_of_rows
 from .tracks import score_track
 from .units import TRACKS
-from .validation import check_choice, quoted
+from .validation import check_choice, is_integer, quoted
 from .weighting import AVERAGES, Average
 
 SCORE_KINDS = ("softmax", "sigmoid", "identity", "none")
@@ -180,7 +180,9 @@ def _negative_id(names: list[str], negative_label: str | int | None, track: str 
                 f"`negative_label` is {negative_label!r}, which `id2label` lacks: {quoted(names)}."
             )
         return names.index(negative_label)
-    if isinstance(negative_label, bool) or not 0 <= int(negative_label) < len(names):
+    if not is_integer(negative_label):
+        raise TypeError(f"`negative_label` must be a name or an id; got {negative_label!r}.")
+    if not 0 <= int(negative_label) < len(names):
         raise ValueError(f"`negative_label` is {negative_label!r}; ids go from 0 to {len(names) - 1}.")
     return int(negative_label)
 

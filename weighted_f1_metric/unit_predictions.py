@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import check_ids, first_repeat, read_columns
 from .units import Units
 from .validation import is_integer, quoted
 
@@ -46,6 +46,7 @@ def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
             f"score them with {'a sentence track' if key == 'bag_id' else 'bag2bag'}."
         )
     columns = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
+    check_ids(columns[key], key, "predictions")
     row_of_id = _match_ids(columns[key], units)
     unit_of_row = np.empty(len(row_of_id), dtype=np.int64)
     unit_of_row[row_of_id] = units.unit_of_id
@@ -150,10 +151,15 @@ def _score_matrix(values: Any, ids: Sequence[Any], units: Units) -> np.ndarray:
             f"{len(without)} of {len(ids)} predictions have no `scores`, the first is {ids[without[0]]!r}; "
             "give scores with all or with none."
         )
-    if isinstance(values, list) and isinstance(values[0], Mapping):
-        matrix = np.empty(shape)
+    if isinstance(values, list) and any(isinstance(value, Mapping) for value in values):
+        rows = []
         known = {units.negative_relation, *units.relations}
         for position, value in enumerate(values):
+            if not isinstance(value, Mapping):
+                raise TypeError(
+                    f"`scores` must be a mapping relation -> number in all predictions or in none; those of "
+                    f"{ids[position]!r} are {value!r:.60}."
+                )
             lacking = [name for name in units.relations if value.get(name) is None]
             if lacking:
                 raise ValueError(
@@ -166,15 +172,23 @@ def _score_matrix(values: Any, ids: Sequence[Any], units: Units) -> np.ndarray:
                     f"`scores` of {ids[position]!r} hold relations that `relations` lacks: "
                     f"{quoted(strangers)}."
                 )
-            matrix[position] = [value[name] for name in units.relations]
-    else:
-        matrix = np.asarray(values, dtype=np.float64)
-        if matrix.shape != shape:
-            raise ValueError(
-                f"`scores` must have shape {shape}, predictions x positive relations in the order of "
-                "`relations`; "
-                f"got {matrix.shape}."
-            )
+            rows.append([value[name] for name in units.relations])
+        values = rows
+    try:
+        matrix = np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"`scores` must have shape {shape}, predictions x positive relations; these have rows of "
+            "different lengths."
+        ) from None
+    if matrix.shape != shape:
+        raise ValueError(
+            f"`scores` must have shape {shape}, predictions x positive relations in the order of "
+            f"`relations`; got {matrix.shape}."
+        )
+    if matrix.dtype.kind not in "iuf":
+        raise TypeError(f"`scores` must be numbers (float or int); got values of type {matrix.dtype}.")
+    matrix = matrix.astype(np.float64)
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = bad[0]

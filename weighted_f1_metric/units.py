@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import check_ids, first_repeat, read_columns
 from .validation import check_choice, quoted
 
 TRACKS = ("sent2sent", "bag2sent", "bag2bag")
@@ -88,12 +88,14 @@ def read_units(
     required = ["instance_id", "bag_id", "relation", "bag_label"] + ["sentence"] * (by == "sentences")
     columns = read_columns(references, required=required, optional=["sentence"], name="references")
     instance_ids, bag_ids = columns["instance_id"], columns["bag_id"]
+    check_ids(instance_ids, "instance_id", "references")
+    check_ids(bag_ids, "bag_id", "references")
     repeated = first_repeat(instance_ids)
     if repeated:
         raise ValueError(f"`references` holds instance_ids more than once: {quoted(repeated)}.")
     row_relation = _relation_codes(columns["relation"], names, negative_relation)
     label_code = {label: code for code, label in enumerate(BAG_LABELS)}
-    unknown_labels = [label for label in columns["bag_label"] if label not in label_code]
+    unknown_labels = [label for label in columns["bag_label"] if label not in BAG_LABELS]
     if unknown_labels:
         position = columns["bag_label"].index(unknown_labels[0])
         raise ValueError(
@@ -158,7 +160,8 @@ def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
         TypeError: a name that is no string, or one string instead of a list.
         ValueError: none at all, a name twice, the negative relation among them.
     """
-    if isinstance(relations, str) or not all(isinstance(name, str) for name in relations):
+    listed = isinstance(relations, Iterable) and not isinstance(relations, str)
+    if not listed or not all(isinstance(name, str) for name in relations):
         raise TypeError("`relations` must be a list of relation names (strings), the positive ones.")
     if not isinstance(negative_relation, str):
         raise TypeError(f"`negative_relation` must be a relation name; got {negative_relation!r}.")

@@ -13,7 +13,7 @@ Classification", section 3 and Table 2; https://aclanthology.org/2022.nlppower-1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,11 @@ def named_averages(averages: Average | Sequence[Average] | Mapping[str, Average]
     """
     if isinstance(averages, str) or callable(averages):
         averages = (averages,)
+    if not isinstance(averages, Iterable):
+        raise TypeError(
+            f"`averages` must be names, functions or a mapping of these; got {averages!r}. "
+            f"The default is {AVERAGES}."
+        )
     if isinstance(averages, Mapping):
         pairs = [(str(name), average) for name, average in averages.items()]
     else:

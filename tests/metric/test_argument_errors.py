@@ -104,7 +104,15 @@ def test_strings_against_integers():
         ({"sample_weight": [1, 2]}, ValueError, r"`sample_weight` must have one number a row.*\(2,\)"),
         ({"sample_weight": [1, -2, 1]}, ValueError, r"sample_weight\[1\] is -2"),
         ({"sample_weight": [1, 1, float("inf")]}, ValueError, r"sample_weight\[2\] is inf"),
-        ({"groups": {"a": "x", "NA": "x"}}, ValueError, "Labels outside `labels`: 'b'"),
+        ({"averages": None}, TypeError, "`averages` must be names, functions or a mapping.*got None"),
+        ({"sample_weight": ["1", "1", "1"]}, TypeError, "one number a row; got an array of <U1"),
+        ({"sample_weight": [1, None, 1]}, TypeError, "one number a row; got an array of object"),
+        ({"groups": ["a"]}, TypeError, "`groups` must be a mapping label -> group; got list"),
+        (
+            {"groups": {"a": "x", "NA": "x"}},
+            ValueError,
+            "`groups` must map every positive label; it lacks 'b'.*outside='ignore'",
+        ),
         (
             {"groups": {"a": "x"}, "labels": GOOD, "negative_label": "NA"},
             ValueError,
@@ -121,6 +129,13 @@ def test_strings_against_integers():
 def test_bad_options(options, error, message):
     with pytest.raises(error, match=message):
         f1_family(predictions=GOOD, references=GOOD, **options)
+
+
+def test_labels_that_groups_lack_can_be_left_unscored():
+    scores = class_counts(
+        predictions=GOOD, references=GOOD, negative_label="NA", groups={"a": "x"}, outside="ignore"
+    )
+    assert (scores.labels, scores.support.tolist(), scores.total) == (("x",), [1], 3)
 
 
 def test_negative_label_may_be_absent_from_a_shard_that_lists_it():

@@ -252,6 +252,16 @@ def test_int_and_str_labels_batches_combine_and_errors(loaded):
             "`bag_id` in `predictions` must be a string; got 0",
         ),
         ([{"instance_id": "i0", "pred": "NA"}], ValueError, "lack the key 'bag_id'"),
+        (
+            [{"bag_id": b, "pred": "NA", "scores": {"born_in": "0.5"}} for b in ("b0", "b1")],
+            TypeError,
+            "`scores` must be numbers .float or int.; got '0.5' for 'b0'",
+        ),
+        (
+            [{"bag_id": b, "pred": "NA", "scores": [True]} for b in ("b0", "b1")],
+            TypeError,
+            "got True for 'b0'",
+        ),
     ],
 )
 def test_bad_track_batches(rows, predictions, error, message):

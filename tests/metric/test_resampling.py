@@ -4,6 +4,7 @@ import itertools
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -268,6 +269,14 @@ def test_p_value_is_never_zero_and_small_for_different_systems():
     assert result.differences["micro_f1"] == 1.0
 
 
+def test_labels_may_come_in_any_kind_of_array():
+    given = {"predictions": [0, 1, 2], "references": [0, 0, 2], "seed": 0, "n_resamples": 20}
+    expected = bootstrap_interval(**given, labels=[0, 1, 2])
+    assert expected.intervals["micro_f1"].estimate == pytest.approx(2 / 3)
+    assert bootstrap_interval(**given, labels=np.array([0, 1, 2])) == expected
+    assert bootstrap_interval(**given, labels=pa.array([0, 1, 2])) == expected
+
+
 GOOD = {"predictions": ["a", "b"], "references": ["a", "a"], "seed": 0}
 
 
@@ -296,6 +305,11 @@ GOOD = {"predictions": ["a", "b"], "references": ["a", "a"], "seed": 0}
             "`entropy_total` must be one of 'all', 'positive'; got 'some'",
         ),
         ({"averages": "Macro"}, ValueError, "'Macro'"),
+        (
+            {"sample_weight": [1, 2]},
+            TypeError,
+            "Unknown options 'sample_weight'; label columns take 'labels'",
+        ),
         ({"bags": [1]}, ValueError, "`bags` must name the bag of every row; got 1 ids for 2 rows"),
         ({"bags": 3}, TypeError, "`bags` must be a list or an array"),
         ({"predictions": ["a"]}, ValueError, "1 predictions and 2 references"),

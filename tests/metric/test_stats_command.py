@@ -47,6 +47,13 @@ def test_every_kind_of_file_gives_the_labels(tmp_path, text):
     assert read_label_file(file) == ["a", "b", "NA"]
 
 
+def test_only_line_feeds_end_a_line(tmp_path):
+    records = [{"relation": label, "sentence": "one\u2028two\x85three"} for label in ("a", "b")]
+    file = tmp_path / "labels"
+    file.write_text("\n".join(json.dumps(record, ensure_ascii=False) for record in records), encoding="utf-8")
+    assert read_label_file(file) == ["a", "b"]
+
+
 def test_a_file_without_the_negative_label_is_said(tmp_path, capsys):
     (tmp_path / "train").write_text("a\na\nb\nNA\n")
     (tmp_path / "test").write_text("a\nb\n")

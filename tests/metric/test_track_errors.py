@@ -40,6 +40,13 @@ def without(rows, key):
             ValueError,
             "'yes', 'no' or 'unk'.*'maybe' at instance_id 'i0'",
         ),
+        (lambda r: changed(r, bag_label=["yes"]), ValueError, "'yes', 'no' or 'unk'"),
+        (lambda r: changed(r, instance_id=None), TypeError, r"references\[0\] has None"),
+        (
+            lambda r: changed(r, bag_id=["b0"]),
+            TypeError,
+            r"`bag_id` in `references` must be a string.*\['b0'\]",
+        ),
         (lambda r: changed(r, relation="likes"), ValueError, r"rel2id.json\) lacks: 'likes'"),
         (lambda r: changed(r, relation=3), TypeError, "relation name .str., as in test.json; got 3.*int2str"),
         (lambda r: changed(r, instance_id="i1"), ValueError, "instance_ids more than once: 'i1'"),
@@ -89,6 +96,11 @@ def test_bad_references(rows, change, error, message):
             "`pred` must be a relation name or a list of them; got 1 for 'i0'",
         ),
         (sent(None, "NA", "NA", "NA"), TypeError, "got None for 'i0'"),
+        (
+            [*sent(*GOOD[:3]), {"instance_id": 3.0, "pred": "NA"}],
+            TypeError,
+            r"`instance_id` in `predictions` must be a string.*predictions\[3\] has 3.0",
+        ),
         ([{"instance_id": "i0"}], ValueError, "1 of 1 records in `predictions` lack the key 'pred'"),
         ([], ValueError, "`predictions` is empty"),
     ],
@@ -118,6 +130,36 @@ def test_bad_scores(rows, scores, message):
         score(rows, columns)
 
 
+EACH = dict.fromkeys(RELATIONS, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([["0.5", "0", "1"]] * 4, "`scores` must be numbers"),
+        ([[True, False, True]] * 4, "values of type bool"),
+        ([[10**400, 0, 1]] * 4, "values of type object"),
+        ([{**EACH, "born_in": "0.5"}] * 4, "`scores` must be numbers"),
+        ([EACH, EACH, EACH, 0.5], "in all predictions or in none; those of 'i3' are 0.5"),
+        ([0.5, EACH, EACH, EACH], "in all predictions or in none; those of 'i0' are 0.5"),
+    ],
+)
+def test_scores_that_are_no_numbers(rows, scores, message):
+    columns = {"instance_id": [f"i{n}" for n in range(4)], "pred": list(GOOD), "scores": scores}
+    with pytest.raises(TypeError, match=message):
+        score(rows, columns)
+
+
+def test_scores_of_rows_of_different_lengths(rows):
+    columns = {
+        "instance_id": [f"i{n}" for n in range(4)],
+        "pred": list(GOOD),
+        "scores": [[1], [1, 2], [1], [1]],
+    }
+    with pytest.raises(ValueError, match="these have rows of different lengths"):
+        score(rows, columns)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -127,6 +169,8 @@ def test_bad_scores(rows, scores, message):
         ({"unk": "drop"}, ValueError, "`unk` must be one of 'error', 'exclude'"),
         ({"truths": "manual"}, ValueError, "`truths` must be one of 'dsgt', 'magt', 'magt_ds_scope'"),
         ({"truths": ("dsgt", "dsgt")}, ValueError, "'auto' or distinct prefixes"),
+        ({"truths": None}, TypeError, "`truths` must be 'auto', a prefix or several; got None"),
+        ({"relations": None}, TypeError, "`relations` must be a list of relation names"),
         ({"truths": ()}, ValueError, "'auto' or distinct prefixes"),
         ({"relations": []}, ValueError, "`relations` is empty"),
         ({"relations": ["NA", *RELATIONS]}, ValueError, "holds the negative relation 'NA'"),

@@ -15,6 +15,8 @@ from .schema import (
     BAG_LABELS,
     DATA_FILES,
     NEGATIVE_RELATION,
+    OLDER_DATA_FILES,
+    OLDER_RECORD_FILES,
     RELATION_FILE,
     WHERE_TO_GET_IT,
 )
@@ -23,36 +25,72 @@ from .schema import (
 def find_data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     """Return the absolute folder that holds the data files: `data_dir` itself or its ``data/`` folder.
 
+    Either release is found: line-JSON files (DATA_FILES), or the older one of JSON arrays (OLDER_DATA_FILES).
+
     Raises:
-        ValueError: no `data_dir`, a file (a tarball, say) or the older release of JSON arrays.
+        ValueError: no `data_dir`, a file, or the files of both releases.
         FileNotFoundError: no such folder, or a file is missing from it (the message says which).
     """
     if data_dir is None:
         raise ValueError(f"`data_dir` is needed: the folder of NYT-H's data files. {WHERE_TO_GET_IT}")
     given = Path(os.path.abspath(os.path.expanduser(data_dir)))
     if given.is_file():
-        raise ValueError(
-            f"`data_dir` must be a folder; {given} is a file. An archive is not read as it is: extract it "
-            f"(tar -xf {given.name}) and pass the folder that comes out."
-        )
+        raise ValueError(f"`data_dir` must be a folder here; {given} is a file.")
     if not given.is_dir():
         raise FileNotFoundError(f"`data_dir` {given} does not exist. {WHERE_TO_GET_IT}")
-    candidates = (given, given / "data")
-    folder = max(candidates, key=lambda c: sum((c / name).is_file() for name in DATA_FILES))
-    missing = [name for name in DATA_FILES if not (folder / name).is_file()]
+    found: list[tuple[Path, tuple[str, ...], list[str]]] = [
+        (folder, files, [name for name in files if _path(folder, name).is_file()])
+        for folder in (given, given / "data")
+        for files in (DATA_FILES, OLDER_DATA_FILES)
+    ]
+    _refuse_both_releases(found)
+    folder, files, there = max(found, key=lambda entry: len(entry[2]))
+    missing = [name for name in files if name not in there]
     if missing:
-        if any((c / "train" / "train.json").is_file() or (c / "release").is_dir() for c in candidates):
-            raise ValueError(
-                f"{given} holds the older release (JSON arrays in train/ and release/), which is not read; "
-                f"what is read are the line-JSON files {', '.join(DATA_FILES)}. {WHERE_TO_GET_IT}"
-            )
-        there = sorted(entry.name for entry in folder.iterdir())
-        shown = ", ".join(there[:12]) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
+        names = sorted(entry.name for entry in folder.iterdir())
+        shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         raise FileNotFoundError(
-            f"{folder} lacks {', '.join(missing)} ({len(missing)} of {len(DATA_FILES)} files missing); it "
+            f"{folder} lacks {', '.join(missing)} ({len(missing)} of {len(files)} files missing); it "
             f"holds: {shown or 'nothing'}. {WHERE_TO_GET_IT}"
         )
     return folder
+
+
+def _path(folder: Path, name: str) -> Path:
+    """Where the file lies; the older release may keep its label files beside its arrays."""
+    if name in (RELATION_FILE, BAG_LABEL_FILE):
+        for place in (folder, folder / "train", folder / "release"):
+            if (place / name).is_file():
+                return place / name
+    return folder / name
+
+
+def _refuse_both_releases(found: list[tuple[Path, tuple[str, ...], list[str]]]) -> None:
+    records = [
+        (folder, [name for name in there if name not in (RELATION_FILE, BAG_LABEL_FILE)], there == [*files])
+        for folder, files, there in found
+    ]
+    for folder, names, complete in records[::2]:
+        for other_folder, other_names, other_complete in records[1::2]:
+            # Side by side any file is one too many; from different folders only whole releases compete.
+            if names and other_names and (folder == other_folder or (complete and other_complete)):
+                newer = ", ".join(str(folder / name) for name in names)
+                older = ", ".join(str(other_folder / name) for name in other_names)
+                raise ValueError(
+                    f"both releases are there: line-JSON files ({newer}) and the older release's JSON arrays "
+                    f"({older}). Move one of them away, so that it is plain which one is meant."
+                )
+
+
+def is_older_release(folder: Path) -> bool:
+    """Return whether a folder found by `find_data_folder` holds the older release."""
+    return all((folder / name).is_file() for name in OLDER_RECORD_FILES)
+
+
+def data_paths(folder: Path) -> dict[str, Path]:
+    """Return the data files of a folder found by `find_data_folder`: name -> path, label files first."""
+    names = OLDER_DATA_FILES if is_older_release(folder) else DATA_FILES
+    return {name: _path(folder, name) for name in names}
 
 
 def content_fingerprint(folder: Path, options: Iterable[str]) -> str:
@@ -60,9 +98,9 @@ def content_fingerprint(folder: Path, options: Iterable[str]) -> str:
     digest = xxhash.xxh3_128()
     for option in options:
         digest.update(option.encode() + b"\0")
-    for name in DATA_FILES:
-        digest.update(f"{name}\0{os.path.getsize(folder / name)}\0".encode())
-        with open(folder / name, "rb") as file:
+    for name, path in data_paths(folder).items():
+        digest.update(f"{name}\0{os.path.getsize(path)}\0".encode())
+        with open(path, "rb") as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
@@ -104,7 +142,7 @@ def read_relations(folder: Path) -> list[str]:
     Raises:
         ValueError: not an object of name -> id, ids that are not 0..n-1 each once, a name twice, or no NA.
     """
-    path = folder / RELATION_FILE
+    path = _path(folder, RELATION_FILE)
     ids = _read_label_ids(path)
     if NEGATIVE_RELATION not in ids:
         raise ValueError(f"{path} lacks the negative relation {NEGATIVE_RELATION!r}; it holds {sorted(ids)}.")
@@ -113,7 +151,7 @@ def read_relations(folder: Path) -> list[str]:
 
 def check_bag_labels(folder: Path) -> None:
     """Raise ValueError unless bag_label2id.json says no 0, yes 1, unk 2."""
-    path = folder / BAG_LABEL_FILE
+    path = _path(folder, BAG_LABEL_FILE)
     ids, expected = _read_label_ids(path), {name: index for index, name in enumerate(BAG_LABELS)}
     if ids != expected:
         raise ValueError(f"{path} must hold {json.dumps(expected)}; got {json.dumps(ids)}.")

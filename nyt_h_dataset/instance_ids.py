@@ -2,42 +2,99 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from .record_lines import RecordError
-from .records import Block
+from .records import Block, each_record
+from .schema import NEGATIVE_RELATION, OLDER_NA, OLDER_RECORD_FILES
+
+
+class RecordFile(NamedTuple):
+    """A data file of records; `array` as in the older release."""
+
+    path: str
+    array: bool = False
+
+
+@dataclass
+class _Scope:
+    """Records among which an id is unique; the ids seen so far, checked now and then."""
+
+    holds: Callable[[int, bool], bool]
+    ids: list[pa.ChunkedArray] = field(default_factory=list)
+    num_checked: int = 0
+    num_new: int = 0
 
 
 class IdRegistry:
-    """Remembers where each `instance_id` was read; one that comes twice is an error, across files too.
+    """Remembers which `instance_id` were read; one that comes twice is an error, across files too.
 
     Reading the same place again (a second pass over a stream, a file that serves two splits) is no duplicate.
+    In the older release the NA rows of train are a sample of the NA set, so the two share ids by design.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        """Start with nothing seen; `paths` are all data files, for the message."""
-        self._paths = paths
-        self._places: dict[str, int] = {}
+    def __init__(self, files: Sequence[RecordFile]) -> None:
+        """Start with nothing seen; `files` are all record files, a block's `shard.number` is one's index."""
+        self._files = files
+        self._places: set[tuple[int, int]] = set()
+        if any(file.array for file in files):
+            na_set = OLDER_RECORD_FILES.index(OLDER_NA)
+            self._scopes = [
+                _Scope(lambda number, negative: number != na_set),
+                _Scope(lambda number, negative: number == na_set or not negative),
+            ]
+        else:
+            self._scopes = [_Scope(lambda number, negative: True)]
 
     def add(self, block: Block) -> None:
-        """Note the ids of `block`.
+        """Note the ids of `block`; they are compared when enough new ones are there, or with `check`.
 
         Raises:
-            RecordError: an id was already read at another place; the message names both and the total.
+            RecordError: see `check`.
         """
-        ids = block.columns["instance_id"].to_pylist()
-        # A number per record, the same whenever that record is read: a record has at least one byte.
-        base = (block.shard.number << 48) + block.offset
-        remember = self._places.setdefault
-        for place, instance_id in enumerate(ids, start=base):
-            if remember(instance_id, place) != place:
-                raise RecordError(self._message(instance_id))
+        number = block.shard.number
+        if (number, block.offset) in self._places:
+            return
+        self._places.add((number, block.offset))
+        ids, relation = block.columns["instance_id"], block.columns["relation"]
+        for scope in self._scopes:
+            if scope.holds(number, False) and scope.holds(number, True):
+                scope.ids.append(ids)
+            elif scope.holds(number, False):
+                scope.ids.append(ids.filter(pc.not_equal(relation, NEGATIVE_RELATION)))
+            else:
+                continue
+            scope.num_new += len(scope.ids[-1])
+            if scope.num_new > max(20_000, scope.num_checked):
+                self._check(scope)
 
-    def _message(self, instance_id: str) -> str:
+    def check(self) -> None:
+        """Compare the ids that were noted since the last time with all others.
+
+        Raises:
+            RecordError: an id was read at two places; the message names both and the total.
+        """
+        for scope in self._scopes:
+            if scope.num_new:
+                self._check(scope)
+
+    def _check(self, scope: _Scope) -> None:
+        ids = pa.chunked_array([chunk for column in scope.ids for chunk in column.chunks], pa.string())
+        if pc.count_distinct(ids).as_py() < len(ids):
+            counts = pc.value_counts(ids)
+            twice = counts.filter(pc.greater(counts.field("counts"), 1))
+            raise RecordError(self._message(twice[0]["values"].as_py(), scope))
+        scope.num_checked, scope.num_new = len(ids), 0
+
+    def _message(self, instance_id: str, scope: _Scope) -> str:
         first_at: dict[str, str] = {}
         both, total = "", 0
-        for place, found in _ids_of(self._paths):
+        for place, found in self._ids_of(scope):
             if found in first_at:
                 total += 1
                 if found == instance_id and not both:
@@ -49,15 +106,12 @@ class IdRegistry:
             "must be unique over all files; remove or rename the repeated records."
         )
 
-
-def _ids_of(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """``file:line`` and id of every record that has one; broken lines are somebody else's matter."""
-    for path in paths:
-        with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    found = json.loads(line)["instance_id"]
-                except (ValueError, KeyError, TypeError):
-                    continue
-                if isinstance(found, str):
-                    yield f"{path}:{number}", found
+    def _ids_of(self, scope: _Scope) -> Iterator[tuple[str, str]]:
+        """``file:line`` and id of every record of the scope that has one."""
+        for number, file in enumerate(self._files):
+            for place, record in each_record(file.path, array=file.array):
+                found = record.get("instance_id")
+                if isinstance(found, str) and scope.holds(
+                    number, record.get("relation") == NEGATIVE_RELATION
+                ):
+                    yield place, found

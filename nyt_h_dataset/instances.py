@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 
 from .mentions import UNIQUE, check_policy, locate
 from .record_lines import RecordError
-from .records import Block
+from .records import Block, each_record
 from .schema import BAG_LABELS, NEGATIVE_RELATION, NO, UNJUDGED, YES
 
 
@@ -39,6 +38,9 @@ def instance_table(
             relation = relation.drop_null()
         else:
             relation = relation.fill_null(relations.index(NEGATIVE_RELATION))
+    if block.shard.positive_only:
+        positive = pc.not_equal(columns["relation"], NEGATIVE_RELATION)
+        columns, relation = columns.filter(positive), relation.filter(positive)
     bag_label = pc.index_in(columns["bag_label"], value_set=pa.array(BAG_LABELS)).cast(pa.int64())
     manual_relation = pc.if_else(
         pc.equal(bag_label, YES),
@@ -85,18 +87,12 @@ def _check_bag_labels(block: Block) -> None:
 def _unknown_message(block: Block, relation: pa.ChunkedArray, relations: list[str]) -> str:
     row = relation.is_null().to_pylist().index(True)
     name = block.columns["relation"][row].as_py()
-    known, total, names = set(relations), 0, set()
-    with open(block.shard.path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        for line in file:
-            try:
-                found = json.loads(line)["relation"]
-            except (ValueError, KeyError, TypeError):
-                continue
-            if isinstance(found, str) and found not in known:
-                total += 1
-                names.add(found)
+    found = (record.get("relation") for _, record in each_record(block.shard.path, array=block.shard.array))
+    known = set(relations)
+    unknown = [name for name in found if isinstance(name, str) and name not in known]
     return (
-        f"{block.where(row)}: the relation {name!r} is not in rel2id.json ({total} rows with {len(names)} "
+        f"{block.where(row)}: the relation {name!r} is not in rel2id.json ({len(unknown)} rows with "
+        f"{len(set(unknown))} "
         "unknown relations in this file). Add it to rel2id.json, or pass unknown_relation='na' or 'drop'."
     )
 

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import datasets
 
-from .folder import find_data_folder
 from .mentions import STATUSES
 from .nyt_h_dataset import NytH
 from .schema import CONFIGS
@@ -52,7 +51,10 @@ def load_nyt_h(
     `tail_start`, `tail_end`). A bag is made of the rows of its split only.
 
     Args:
-        data_dir: the extracted ``data/`` folder or its parent.
+        data_dir: the extracted ``data/`` folder, its parent, the archive nyt-h.tar.bz2 or the folder that
+            holds it (an archive is unpacked into the cache, once). The older release of JSON arrays is read
+            as well: its train/train.json already holds a sample of NA rows ("sampled"), which `na` takes out
+            ("none") or replaces by the whole NA set ("all").
         config: "sentence" or "bag".
         na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split
             `na` always holds both files.
@@ -90,7 +92,7 @@ def load_nyt_h(
         raise ValueError("`num_proc` builds a cache and streaming builds none; leave one of them out.")
     builder = NytH(
         config_name=config,
-        data_dir=str(find_data_folder(data_dir)),
+        data_dir=None if data_dir is None else os.path.abspath(os.path.expanduser(data_dir)),
         cache_dir=None if cache_dir is None else os.fspath(cache_dir),
         na=na,
         bag_key=bag_key,

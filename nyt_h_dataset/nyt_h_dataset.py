@@ -16,17 +16,27 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from pathlib import Path
 
 import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
-from .bags import bag_table, check_bag_key
-from .folder import check_bag_labels, content_fingerprint, find_data_folder, read_relations
-from .instance_ids import IdRegistry
+from .archive import find_archive, unpack
+from .bags import bag_table
+from .configuration import ROWS_VERSION, NytHConfig
+from .folder import (
+    check_bag_labels,
+    data_paths,
+    find_data_folder,
+    is_older_release,
+    read_relations,
+)
+from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
-from .mentions import check_policy
+from .mentions import locate
+from .record_arrays import array_items
 from .record_lines import RecordError
 from .records import Shard, read_blocks, shards
 from .schema import (
@@ -34,59 +44,43 @@ from .schema import (
     CONFIGS,
     DESCRIPTION,
     HOMEPAGE,
-    NA_CHOICES,
+    OLDER_RECORD_FILES,
     RECORD_FILES,
-    UNKNOWN_RELATION_CHOICES,
     bag_features,
+    older_split_files,
     sentence_features,
     split_files,
 )
 
 logger = logging.getLogger(__name__)
 
-# Part of the cache key: raised whenever the same files give other rows.
-ROWS_VERSION = "1.0.0"
 _BAGS_A_TABLE = 10_000
+# The siblings that only siblings use are named here, so that the script loader copies them too.
+_COPIED_WITH_THE_SCRIPT = (array_items, locate)
 
 
 class DataError(DatasetGenerationError, ValueError):
     """A fault in a data file. Both bases: `datasets` passes it on unwrapped, callers catch ValueError."""
 
 
-@dataclass
-class NytHConfig(datasets.BuilderConfig):
-    """Options of a configuration.
-
-    Attributes:
-        na: NA rows in train: "sampled" (na_train), "all" (na_train and na_rest) or "none".
-        mention_policy: which pair of mentions to take where there are several, "first" or "closest".
-        unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop".
-        bag_key: what a row of the config `bag` stands for, a "pair" or a "triple" (with its relation).
-    """
-
-    na: str = "sampled"
-    mention_policy: str = "first"
-    unknown_relation: str = "error"
-    bag_key: str = "pair"
-
-    def check(self) -> None:
-        """Raise ValueError for an option with an unknown value."""
-        check_policy(self.mention_policy)
-        check_bag_key(self.bag_key)
-        for option, choices in (("na", tuple(NA_CHOICES)), ("unknown_relation", UNKNOWN_RELATION_CHOICES)):
-            value = getattr(self, option)
-            if value not in choices:
-                raise ValueError(f"`{option}` must be one of {', '.join(map(repr, choices))}; got {value!r}.")
-
-    def create_config_id(
-        self, config_kwargs: dict[str, object], custom_features: datasets.Features | None = None
-    ) -> str:
-        """Return the cache key: the content of the files and the options, not the path of the folder."""
-        self.check()
-        options = [ROWS_VERSION, self.na, self.mention_policy, self.unknown_relation, str(custom_features)]
-        if self.name == "bag":
-            options.append(self.bag_key)
-        return f"{self.name}-{content_fingerprint(find_data_folder(self.data_dir), options)}"
+@contextmanager
+def _cache_faults(cache_dir: str | None, data_dir: object) -> Iterator[None]:
+    """Say of a fault of the cache's disk what it is; `datasets` removes what was half built."""
+    try:
+        yield
+    except (OSError, DatasetGenerationError) as error:
+        fault = error if isinstance(error, OSError) else error.__cause__
+        # Faults of the data files (not readable, say) and of their content have messages of their own.
+        if not isinstance(fault, OSError) or fault.errno is None or isinstance(fault, FileNotFoundError):
+            raise
+        if data_dir is not None and str(fault.filename or "").startswith(str(data_dir)):
+            raise
+        where = cache_dir or datasets.config.HF_DATASETS_CACHE
+        raise OSError(
+            fault.errno,
+            f"the cache {where} cannot be written ({fault}). Nothing half built is left in it; free space "
+            "there, or pass another `cache_dir`",
+        ) from error
 
 
 class NytH(datasets.ArrowBasedBuilder):
@@ -108,13 +102,23 @@ class NytH(datasets.ArrowBasedBuilder):
     ]
     DEFAULT_CONFIG_NAME = "sentence"
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        """Take what `datasets.DatasetBuilder` takes; `data_dir` is the folder of data files or its parent."""
+    def __init__(self, cache_dir: str | None = None, *args: object, **kwargs: object) -> None:
+        """Take what `datasets.DatasetBuilder` takes.
+
+        `data_dir` is the folder of data files, its parent, the authors' archive or the folder that holds it.
+        An archive is unpacked into the cache first.
+        """
         self.unknown_relations: Counter[str] = Counter()
         self._extra_keys: set[str] = set()
         self._counted: set[Shard] = set()
         self._num_proc = 1
-        super().__init__(*args, **kwargs)
+        given = kwargs.get("data_dir")
+        archive = None if given is None else find_archive(str(given))
+        if archive is not None:
+            kwargs["data_dir"] = str(unpack(archive, cache_dir or datasets.config.HF_DATASETS_CACHE))
+        with _cache_faults(cache_dir, kwargs.get("data_dir")):
+            super().__init__(cache_dir, *args, **kwargs)
+        self._key = self.config_id.rpartition("-")[2]
 
     def _info(self) -> datasets.DatasetInfo:
         folder = find_data_folder(self.config.data_dir)
@@ -129,32 +133,61 @@ class NytH(datasets.ArrowBasedBuilder):
 
     def _split_generators(self, dl_manager: object) -> list[datasets.SplitGenerator]:
         folder = find_data_folder(self.config.data_dir)
-        paths = [str(folder / name) for name in RECORD_FILES]
-        files = dict(zip(RECORD_FILES, (shards(path, n) for n, path in enumerate(paths)), strict=True))
-        self._ids = IdRegistry(paths)
+        files, portions = self._files(folder)
+        self._ids = IdRegistry(files)
         if self._num_proc > 1:
-            self._compare_ids([part for parts in files.values() for part in parts], paths)
+            self._compare_ids(files)
         # A list is what several processes share out among them; a bag needs its whole split, hence a tuple.
         kind = tuple if self.config.name == "bag" else list
         return [
-            datasets.SplitGenerator(
-                name=split, gen_kwargs={"parts": kind(p for name in names for p in files[name])}
-            )
-            for split, names in split_files(self.config.na).items()
+            datasets.SplitGenerator(name=split, gen_kwargs={"parts": kind(parts)})
+            for split, parts in portions.items()
         ]
+
+    def _files(self, folder: Path) -> tuple[list[RecordFile], dict[str, list[Shard]]]:
+        """The record files, and what each split reads of them."""
+        older = is_older_release(folder)
+        paths = data_paths(folder)
+        names = OLDER_RECORD_FILES if older else RECORD_FILES
+        files = [RecordFile(str(paths[name]), array=older) for name in names]
+        if older:
+            plan = older_split_files(self.config.na)
+        else:
+            plan = {split: tuple((n, False) for n in s) for split, s in split_files(self.config.na).items()}
+        number = {name: index for index, name in enumerate(names)}
+        return files, {
+            split: [
+                shard._replace(positive_only=positive_only)
+                for name, positive_only in portions
+                for shard in shards(files[number[name]].path, number[name], array=older)
+            ]
+            for split, portions in plan.items()
+        }
 
     def download_and_prepare(self, *args: object, num_proc: int | None = None, **kwargs: object) -> None:
         """Build the cache unless it is there; see `datasets.DatasetBuilder.download_and_prepare`."""
         self._num_proc = num_proc or 1
-        super().download_and_prepare(*args, num_proc=num_proc, **kwargs)
+        with _cache_faults(self.cache_dir, self.config.data_dir):
+            super().download_and_prepare(*args, num_proc=num_proc, **kwargs)
 
-    def _compare_ids(self, parts: list[Shard], paths: list[str]) -> None:
+    def _download_and_prepare(self, *args: object, **kwargs: object) -> None:
+        super()._download_and_prepare(*args, **kwargs)
+        # Inside the lock and before the cache gets its name.
+        if self.config.key() != self._key:
+            raise DataError(
+                f"a file in {self.config.data_dir} was replaced or written to while the cache was built "
+                "from it; nothing was kept. Load again when the files are complete."
+            )
+
+    def _compare_ids(self, files: list[RecordFile]) -> None:
         """Look for duplicate ids before several processes build, each of which sees only its own parts."""
-        ids = IdRegistry(paths)
+        ids = IdRegistry(files)
         try:
-            for part in parts:
-                for block in read_blocks(part):
-                    ids.add(block)
+            for number, file in enumerate(files):
+                for part in shards(file.path, number, array=file.array):
+                    for block in read_blocks(part):
+                        ids.add(block)
+            ids.check()
         except RecordError as error:
             raise DataError(str(error)) from error
 
@@ -186,6 +219,7 @@ class NytH(datasets.ArrowBasedBuilder):
                 if table.num_rows:
                     yield f"{part.number}:{block.offset}", table
             self._report_unknown(unknown, part)
+        self._ids.check()
 
     def _bag_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
         """A bag may have its rows anywhere in the split, so the split is read first."""

@@ -33,13 +33,21 @@ def check_line(raw: bytes, where: str) -> tuple[list[str], list[str]]:
     Traceback (most recent call last):
     nyt_h_dataset.record_lines.RecordError: test.json:1: the key `tail` is missing; the record has ...
     """
-    record = _decode(raw, where)
+    return check_record(_decode(raw, where), where)
+
+
+def check_record(record: dict[str, Any], where: str) -> tuple[list[str], list[str]]:
+    """Return the values of one record in the order of COLUMNS, and the keys that NYT-H does not have.
+
+    Raises:
+        RecordError: a key is missing, a value is not a string, an id is empty.
+    """
     extra = [key for key in record if key not in TEXT_KEYS and key not in ENTITIES]
     values = [_text(record, key, key, where) for key in TEXT_KEYS]
     for entity in ENTITIES:
         inner = _get(record, entity, entity, where)
         if not isinstance(inner, dict):
-            raise RecordError(f"{where}: `{entity}` must be an object; got {_kind(inner)}.")
+            raise RecordError(f"{where}: `{entity}` must be an object; got {kind(inner)}.")
         extra += [f"{entity}.{key}" for key in inner if key not in ENTITY_KEYS]
         values += [_text(inner, key, f"{entity}.{key}", where) for key in ENTITY_KEYS]
     for key, value in zip(("instance_id", "bag_id"), values, strict=False):
@@ -60,7 +68,7 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
 
 
 def _decode(raw: bytes, where: str) -> dict[str, Any]:
@@ -72,7 +80,7 @@ def _decode(raw: bytes, where: str) -> dict[str, Any]:
             "the file to UTF-8."
         ) from error
     try:
-        record, end = _DECODER.raw_decode(text)
+        record, end = DECODER.raw_decode(text)
     except json.JSONDecodeError as error:
         hint = " Is the line cut off?" if error.pos >= len(text) or "Unterminated" in error.msg else ""
         raise RecordError(f"{where}: not valid JSON ({error.msg}, column {error.colno}).{hint}") from error
@@ -81,12 +89,17 @@ def _decode(raw: bytes, where: str) -> dict[str, Any]:
     if end < len(text):
         raise RecordError(f"{where}: something follows the first JSON value; write one record a line.")
     if not isinstance(record, dict):
-        hint = " JSON arrays (the older release) are not read." if isinstance(record, list) else ""
-        raise RecordError(f"{where}: a line must hold one JSON object; got {_kind(record)}.{hint}")
+        hint = (
+            " JSON arrays are read from the older release (train/, release/) only."
+            if isinstance(record, list)
+            else ""
+        )
+        raise RecordError(f"{where}: a line must hold one JSON object; got {kind(record)}.{hint}")
     return record
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
+    """Type and beginning of a JSON value, for a message."""
     return "null" if value is None else f"{type(value).__name__} {json.dumps(value)[:60]}"
 
 
@@ -101,7 +114,7 @@ def _get(record: dict[str, Any], key: str, name: str, where: str) -> object:
 def _text(record: dict[str, Any], key: str, name: str, where: str) -> str:
     value = _get(record, key, name, where)
     if not isinstance(value, str):
-        raise RecordError(f"{where}: `{name}` must be a string; got {_kind(value)}.")
+        raise RecordError(f"{where}: `{name}` must be a string; got {kind(value)}.")
     try:
         value.encode()
     except UnicodeEncodeError as error:

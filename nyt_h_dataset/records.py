@@ -1,4 +1,4 @@
-"""Raw data files -> blocks of checked columns (pure; pyarrow and the standard library).
+"""Raw line-JSON files -> blocks of checked columns (pure; pyarrow and the standard library).
 
 Blocks of lines go through ``pyarrow.json``. It accepts what is not one JSON object a line (NaN, two objects
 on a line) and does not say which line it refuses, so wherever a block is not plainly right, it is read again
@@ -7,15 +7,18 @@ line by line with ``json`` (record_lines), which names the fault or finds that a
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from .record_lines import COLUMNS, ENTITIES, ENTITY_KEYS, TEXT_KEYS, RecordError, check_line
+from .record_arrays import array_items
+from .record_lines import COLUMNS, ENTITIES, ENTITY_KEYS, TEXT_KEYS, RecordError, check_line, check_record
 
 _ENTITY = pa.struct([(key, pa.string()) for key in ENTITY_KEYS])
 _SCHEMA = pa.schema([*((key, pa.string()) for key in TEXT_KEYS), *((name, _ENTITY) for name in ENTITIES)])
@@ -24,16 +27,25 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Shard(NamedTuple):
-    """The lines of a file that begin in the bytes [start, end); `number` is the file's place in order."""
+    """The lines of a file that begin in the bytes [start, end); `number` is the file's place in order.
+
+    `array`: the file is a JSON array, all of it. `positive_only`: its rows of the negative relation are left
+    out.
+    """
 
     path: str
     start: int
     end: int
     number: int
+    array: bool = False
+    positive_only: bool = False
 
 
 class Block(NamedTuple):
-    """A run of records: flat string columns (COLUMNS), keys that were kept out, where the run begins."""
+    """A run of records: flat string columns (COLUMNS), keys that were kept out, where the run begins.
+
+    `offset` is the byte at which the run begins; in an array, the index of its first record.
+    """
 
     columns: pa.Table
     extra_keys: tuple[str, ...]
@@ -42,6 +54,8 @@ class Block(NamedTuple):
 
     def where(self, row: int) -> str:
         """Return ``file:line`` of a row of this block."""
+        if self.shard.array:
+            return next(islice(array_items(self.shard.path), self.offset + row, None)).where
         with open(self.shard.path, "rb") as file:
             number = _count_lines(file, self.offset)
             for text in file:
@@ -51,6 +65,24 @@ class Block(NamedTuple):
                         break
                     row -= 1
         return f"{self.shard.path}:{number}"
+
+
+def each_record(path: str, *, array: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield ``file:line`` and object of every record that can be read; faults are somebody else's matter."""
+    if array:
+        try:
+            yield from ((item.where, item.record) for item in array_items(path))
+        except RecordError:
+            return
+    else:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(record, dict):
+                    yield f"{path}:{number}", record
 
 
 def _count_lines(file: BinaryIO, offset: int) -> int:
@@ -63,9 +95,14 @@ def _count_lines(file: BinaryIO, offset: int) -> int:
     return count
 
 
-def shards(path: str, number: int, *, shard_bytes: int = 1 << 26) -> list[Shard]:
-    """Return byte ranges of about `shard_bytes` that together hold each line of the file once."""
+def shards(path: str, number: int, *, array: bool = False, shard_bytes: int = 1 << 26) -> list[Shard]:
+    """Return byte ranges of about `shard_bytes` that together hold each line of the file once.
+
+    An array is one shard.
+    """
     size = os.path.getsize(path)
+    if array:
+        return [Shard(path, 0, size, number, array=True)]
     starts = range(0, max(size, 1), shard_bytes)
     return [Shard(path, start, min(start + shard_bytes, size), number) for start in starts]
 
@@ -78,10 +115,31 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
     out and named in `extra_keys`.
 
     Raises:
-        RecordError: a line that is not one JSON object in UTF-8, a missing key, a value that is not a string,
-            an empty id, a file without records.
+        RecordError: a line (an item of an array) that is not one JSON object in UTF-8, a missing key, a value
+            that is not a string, an empty id, a file without records, a file that changes while it is read.
     """
+    before = _state(shard.path)
     num_rows = 0
+    for block in _array_blocks(shard) if shard.array else _line_blocks(shard, block_bytes):
+        if block.columns.num_rows:
+            num_rows += block.columns.num_rows
+            yield block
+    if _state(shard.path) != before:
+        raise RecordError(
+            f"{shard.path} was replaced or written to while it was read; load again when it is complete."
+        )
+    if not num_rows and shard.start == 0 and shard.end >= os.path.getsize(shard.path):
+        raise RecordError(
+            f"{shard.path} holds no records; a split may not be empty. Was it cut off when it was copied?"
+        )
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    state = os.stat(path)
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _line_blocks(shard: Shard, block_bytes: int) -> Iterator[Block]:
     with open(shard.path, "rb") as file:
         if shard.start:
             # The line that begins before the range belongs to the shard before.
@@ -89,16 +147,28 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
             file.readline()
         while (offset := file.tell()) < shard.end:
             data = file.read(min(block_bytes, shard.end - offset))
+            if not data:
+                return
             if not data.endswith(b"\n"):
                 data += file.readline()
-            block = _parse(data if offset else data.removeprefix(_BOM), shard, offset)
-            num_rows += block.columns.num_rows
-            if block.columns.num_rows:
-                yield block
-        if not num_rows and shard.start == 0 and shard.end >= os.path.getsize(shard.path):
-            raise RecordError(
-                f"{shard.path} holds no records; a split may not be empty. Was it cut off when it was copied?"
-            )
+            yield _parse(data if offset else data.removeprefix(_BOM), shard, offset)
+
+
+def _array_blocks(shard: Shard, rows: int = 10_000) -> Iterator[Block]:
+    items = array_items(shard.path)
+    offset = 0
+    while batch := list(islice(items, rows)):
+        checked = [check_record(item.record, item.where) for item in batch]
+        yield _block(checked, shard, offset)
+        offset += len(batch)
+
+
+def _block(checked: list[tuple[list[str], list[str]]], shard: Shard, offset: int) -> Block:
+    """A block of checked records, each with the keys that are kept out."""
+    extra = dict.fromkeys(key for _, keys in checked for key in keys)
+    values = zip(*(record for record, _ in checked), strict=True) if checked else [()] * len(COLUMNS)
+    arrays = [pa.array(column, pa.string()) for column in values]
+    return Block(pa.table(arrays, names=list(COLUMNS)), tuple(extra), shard, offset)
 
 
 def _parse(data: bytes, shard: Shard, offset: int) -> Block:
@@ -123,16 +193,9 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
 def _parse_lines(data: bytes, shard: Shard, offset: int) -> Block:
     with open(shard.path, "rb") as file:
         first_line = _count_lines(file, offset) + 1
-    values: list[list[str]] = [[] for _ in COLUMNS]
-    extra: dict[str, None] = {}
-    for number, raw in enumerate(data.split(b"\n"), start=first_line):
-        if raw.strip():
-            record, extra_keys = check_line(raw, f"{shard.path}:{number}")
-            extra.update(dict.fromkeys(extra_keys))
-            for column, value in zip(values, record, strict=True):
-                column.append(value)
-    arrays = [pa.array(column, pa.string()) for column in values]
-    return Block(pa.table(arrays, names=list(COLUMNS)), tuple(extra), shard, offset)
+    lines = enumerate(data.split(b"\n"), start=first_line)
+    checked = [check_line(raw, f"{shard.path}:{number}") for number, raw in lines if raw.strip()]
+    return _block(checked, shard, offset)
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -9,9 +9,9 @@ from .mentions import STATUSES
 HOMEPAGE = "https://github.com/Spico197/NYT-H"
 WHERE_TO_GET_IT = (
     "The authors publish the data as nyt-h.tar.bz2 on Google Drive, file id "
-    "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; the page that says so is github.com/Spico197/NYT-H. Extract it and "
-    "pass the data/ folder (or its parent) as `data_dir`. A synthetic sample in the same format: "
-    "python -m nyt_h_dataset sample --out DIR."
+    "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0; the page that says so is github.com/Spico197/NYT-H. Pass "
+    "that file, or the data/ folder that comes out of it, as `data_dir`. A synthetic sample in the same "
+    "format: python -m nyt_h_dataset sample --out DIR."
 )
 CITATION = """\
 @inproceedings{zhu-etal-2020-towards-accurate,
@@ -45,6 +45,16 @@ TRAIN, NA_TRAIN, NA_REST, DEV, TEST = (
 )
 RECORD_FILES = (TRAIN, NA_TRAIN, NA_REST, DEV, TEST)
 DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *RECORD_FILES)
+# The release of October 2020: JSON arrays. Its train holds its NA sample; release/na.json is the NA set.
+OLDER_TRAIN, OLDER_DEV, OLDER_TEST, OLDER_NA = (
+    "train/train.json",
+    "train/dev.json",
+    "train/test.json",
+    "release/na.json",
+)
+OLDER_RECORD_FILES = (OLDER_TRAIN, OLDER_DEV, OLDER_TEST, OLDER_NA)
+OLDER_DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *OLDER_RECORD_FILES)
+ARCHIVE_NAME = "nyt-h.tar.bz2"
 
 CONFIGS = ("sentence", "bag")
 # What `na` adds to train_nonna.json in the train split.
@@ -63,6 +73,28 @@ def split_files(na: str) -> dict[str, tuple[str, ...]]:
         "validation": (DEV,),
         "test": (TEST,),
         "na": (NA_TRAIN, NA_REST),
+    }
+
+
+def older_split_files(na: str) -> dict[str, tuple[tuple[str, bool], ...]]:
+    """Return the files of each split of the older release, each with whether its NA rows are left out.
+
+    "sampled" takes train/train.json as it is and "none" its rows that are not NA. "all" takes those rows
+    and then the whole NA set, so that no row comes twice although the sample was drawn from that set.
+
+    >>> older_split_files("none")["train"], older_split_files("all")["train"]
+    ((('train/train.json', True),), (('train/train.json', True), ('release/na.json', False)))
+    """
+    train = {
+        "sampled": ((OLDER_TRAIN, False),),
+        "all": ((OLDER_TRAIN, True), (OLDER_NA, False)),
+        "none": ((OLDER_TRAIN, True),),
+    }
+    return {
+        "train": train[na],
+        "validation": ((OLDER_DEV, False),),
+        "test": ((OLDER_TEST, False),),
+        "na": ((OLDER_NA, False),),
     }
 
 

@@ -141,17 +141,6 @@ def test_an_empty_folder_says_so(tmp_path):
         load_nyt_h(tmp_path)
 
 
-def test_an_archive_and_the_older_release_are_refused_with_the_remedy(tmp_path):
-    archive = tmp_path / "nyt-h.tar.bz2"
-    archive.write_bytes(b"BZh9")
-    with pytest.raises(ValueError, match=r"is a file. An archive is not read .* extract it \(tar -xf nyt-h"):
-        load_nyt_h(archive)
-    (tmp_path / "old" / "train").mkdir(parents=True)
-    (tmp_path / "old" / "train" / "train.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"older release .*which is not read"):
-        load_nyt_h(tmp_path / "old")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

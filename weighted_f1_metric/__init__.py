@@ -7,14 +7,8 @@ same functions.
 from .comparison import Comparison, compare_runs
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
-from .fscore import (
-    AveragedScores,
-    average_scores,
-    averaged_scores,
-    class_scores,
-    f1_family,
-    family_from_counts,
-)
+from .family import f1_family, family_from_counts
+from .fscore import AveragedScores, average_scores, averaged_scores, class_scores
 from .label_statistics import label_statistics
 from .plots import (
     plot_class_weights,

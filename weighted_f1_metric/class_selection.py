@@ -46,9 +46,8 @@ def scored_labels(values: list[Label], labels: Any, negative: Label | None, outs
         strangers = [value for value in values if value not in known]
         if strangers:
             raise ValueError(
-                f"Labels outside `labels`: {quoted(strangers)}. Add them, or pass outside='ignore' to "
-                "leave them "
-                "unscored."
+                f"Labels outside `labels`: {quoted(strangers)}. Add them, or pass outside='ignore' to leave "
+                "them unscored."
             )
     return [label for label in given if label != negative]
 

@@ -16,7 +16,7 @@ from .comparison_table import (
     rank_disagreements,
     truth_name,
 )
-from .json_file import write_json
+from .output_files import write_json
 from .rank_agreement import RankAgreement, rank_systems
 from .run_files import read_systems
 from .run_measures import Run

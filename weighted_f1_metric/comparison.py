@@ -36,13 +36,18 @@ class Comparison:
     """One measure of system a against system b; what cannot be said is None, and `reason` says why.
 
     Attributes:
-        measure: The key of the measure. mean_a: Mean over the runs of a, in the unit of the measure. sd_a:
-        Sample standard deviation (ddof = 1); None for a single run. n_a: Number of runs of a. mean_b: As
-        `mean_a`. sd_b: As `sd_a`. n_b: As `n_a`. difference: `mean_a - mean_b`. p_value: Two-sided, of
-        Welch's t-test. p_holm: `p_value` with Holm's correction over the F1 averages of the same truth; None
-        for other measures. cohens_d: Difference / pooled standard deviation; positive when a scores higher.
-        hedges_g: Cohen's d without its small-sample bias (exact correction). effect: Sawilowsky's word for
-        |d|. reason: Why p and d are None.
+        measure: The key of the measure.
+        mean_a, mean_b: Mean over the runs, in the unit of the measure.
+        sd_a, sd_b: Sample standard deviation (ddof = 1); None for a single run.
+        n_a, n_b: Number of runs.
+        difference: `mean_a - mean_b`.
+        p_value: Two-sided, of Welch's t-test.
+        p_holm: `p_value` with Holm's correction over the F1 averages of the same truth; None for other
+            measures.
+        cohens_d: Difference / pooled standard deviation; positive when a scores higher.
+        hedges_g: Cohen's d without its small-sample bias (exact correction).
+        effect: Sawilowsky's word for |d|.
+        reason: Why p and d are None.
     """
 
     measure: str
@@ -70,9 +75,9 @@ def compare_runs(*, runs_a: Sequence[Run], runs_b: Sequence[Run]) -> dict[str, C
 
     Args:
         runs_a: Runs of system a (say, one per seed): mappings measure -> number, as `f1_family` and
-        `score_track`
-            return them or as a results file holds them (nested mappings are joined with "/"; texts and lists
-            are passed over). All runs of a system hold the same measures; a value may be None.
+            `score_track` return them or as a results file holds them (nested mappings are joined with "/";
+            texts and lists are passed over). All runs of a system hold the same measures; a value may be
+            None.
         runs_b: Runs of system b.
 
     Cohen's d divides by the pooled standard deviation, which with equally many runs is [B]'s Equation 4,

@@ -198,9 +198,8 @@ def class_counts(
     reference_labels = read_labels(references, "references")
     if len(predicted_labels) != len(reference_labels):
         raise ValueError(
-            f"`predictions` and `references` must be equally long; got {len(predicted_labels)} "
-            "predictions and "
-            f"{len(reference_labels)} references."
+            f"`predictions` and `references` must be equally long; got {len(predicted_labels)} predictions "
+            f"and {len(reference_labels)} references."
         )
     if isinstance(predicted_labels, list) != isinstance(reference_labels, list):
         kinds = ["str" if isinstance(side, list) else "int" for side in (predicted_labels, reference_labels)]

@@ -102,25 +102,22 @@ def read_labels_and_rows(
         )
     if not columns or len({len(column) for column in columns}) > 1:
         raise ValueError(
-            "label_ids must be labels (num_rows,), or labels and row ids: (num_rows, 2), or a tuple of "
-            "two vectors; "
-            f"got shape {np.shape(label_ids) if not isinstance(label_ids, tuple) else 'of a tuple'}."
+            "label_ids must be labels (num_rows,), or labels and row ids: (num_rows, 2), or a tuple of two "
+            f"vectors; got shape {np.shape(label_ids) if not isinstance(label_ids, tuple) else 'of a tuple'}."
         )
     if any(column.dtype.kind not in "iu" for column in columns):
         raise TypeError("Labels and row ids must be integers.")
     if with_rows and len(columns) < 2:
         raise ValueError(
-            "A track needs the row ids as a second label column, e.g. label_names=['labels', "
-            "'row_ids'], so that "
-            "rows that were gathered twice or not at all are seen."
+            "A track needs the row ids as a second label column, e.g. label_names=['labels', 'row_ids'], so "
+            "that rows that were gathered twice or not at all are seen."
         )
     labels = columns[0].astype(np.int64)
     ignored = labels < 0
     if ignored.any():
         raise ValueError(
-            f"{int(ignored.sum())} of {len(labels)} labels are below 0 (the first: "
-            f"{labels[ignored][0]}); -1 and -100 "
-            "mark rows without a label. Leave them out of the evaluation set."
+            f"{int(ignored.sum())} of {len(labels)} labels are below 0 (the first: {labels[ignored][0]}); -1 "
+            "and -100 mark rows without a label. Leave them out of the evaluation set."
         )
     if labels.max() >= num_labels:
         raise ValueError(f"Label {labels.max()} is outside `id2label`, which has {num_labels} entries.")

@@ -18,9 +18,9 @@ def read_label_file(path: str | Path, *, key: str = "relation") -> list[str]:
     blank lines do not matter.
 
     Raises:
-        FileNotFoundError: The file does not exist. ValueError: No label, a broken line, a record without
-        `key`, or a label that is not a text; with the line
-            or the record.
+        FileNotFoundError: The file does not exist.
+        ValueError: No label, a broken line, a record without `key`, or a label that is not a text; with the
+            line or the record.
     """
     file = Path(path)
     if not file.is_file():

@@ -19,13 +19,13 @@ def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dic
     """Return the numbers of [B]'s Table 1 for one label column.
 
     Keys:
-        num_relations: Distinct labels that occur, the negative one included. num_samples: Rows.
+        num_relations: Distinct labels that occur, the negative one included.
+        num_samples: Rows.
         negative_fraction: Share of rows with the negative label, in [0, 1]; 0 without a negative label.
         perplexity: exp of the entropy (natural logarithm) of the label distribution, in [1, num_relations].
         perplexity_without_negative: The same over the rows with a positive label; None when there are none.
         imbalance_ratio: Support of the largest positive label / support of the smallest that occurs; None
-        when
-            there are none.
+            when there are none.
 
     Args:
         labels: One label per row, all str or all int; as `references` of `f1_family`.

@@ -114,8 +114,7 @@ def wrong_label(values: Iterable[Any], name: str) -> Exception:
         elif kind != first_kind:
             return TypeError(
                 f"`{name}` mixes str and int labels: {name}[{position}] is {value!r} after {first_kind} "
-                "labels. "
-                "Map one kind to the other first."
+                "labels. Map one kind to the other first."
             )
     return TypeError(f"`{name}` must hold str or int labels.")
 

@@ -210,9 +210,10 @@ def plot_f1_by_support(
     """Return the F1 of each class against its support on a log axis, a marker per system.
 
     Args:
-        counts: Name of a system -> its counts. title: Above the picture. max_names: Writes the class names
-        (the last part of a path) at the points of a single system with at most
-            so many classes; a name for which there is no free place is left out.
+        counts: Name of a system -> its counts.
+        title: Above the picture.
+        max_names: Writes the class names (the last part of a path) at the points of a single system with at
+            most so many classes; a name for which there is no free place is left out.
 
     Raises:
         ValueError: Nothing to draw.

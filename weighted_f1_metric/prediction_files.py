@@ -1,7 +1,7 @@
 """The files of the NYT-H authors' evaluator, in and out: test set, relation ids, predictions.
 
-    test.json    one JSON record a line (or one JSON array): instance_id, bag_id, relation, bag_label,
-    sentence rel2id.json  {"NA": 0, "/people/person/place_lived": 1, ...}
+    test.json    one JSON record a line (or an array): instance_id, bag_id, relation, bag_label, sentence
+    rel2id.json  {"NA": 0, "/people/person/place_lived": 1, ...}
     predictions  one JSON record a line: {"instance_id": ..., "pred": ...} on the sentence tracks,
                  {"bag_id": ..., "pred": ...} on bag2bag; optionally "scores": {relation: number}
 
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .output_files import write_text
 from .validation import is_integer, quoted
 
 AUTHORS_PAGE = "https://github.com/Spico197/NYT-H"
@@ -130,8 +130,7 @@ def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             found = "both 'instance_id' and 'bag_id'" if keys else "neither 'instance_id' nor 'bag_id'"
             raise ValueError(
                 f"{path}, line {number}: a prediction names its unit by one id; this one has {found}. "
-                "Sentence "
-                "tracks take 'instance_id', bag2bag takes 'bag_id'."
+                "Sentence tracks take 'instance_id', bag2bag takes 'bag_id'."
             )
         if "pred" not in record:
             raise ValueError(f"{path}, line {number}: the prediction lacks 'pred'; it has {quoted(record)}.")
@@ -151,18 +150,3 @@ def write_predictions(path: str | os.PathLike[str], predictions: Iterable[Mappin
     """
     lines = [json.dumps(dict(record), ensure_ascii=False, allow_nan=False) for record in predictions]
     write_text(path, "".join(f"{line}\n" for line in lines))
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a text file beside its place, then moves it there."""
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, file)
-    except BaseException:
-        os.unlink(name)
-        raise

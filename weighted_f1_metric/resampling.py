@@ -52,18 +52,18 @@ def bootstrap_interval(
     The class weights are those of each resample, not of the data, as a new test set would have its own.
 
     Args:
-        predictions: Labels as in `f1_family`; with `track`, records as in `score_track`. references:
-        Likewise. seed: The same seed gives the same intervals; 0 is a seed. bags: Without `track`: one bag id
-        per row. None draws rows. track: "sent2sent", "bag2sent" or "bag2bag": bags come from the records, and
-        the result has the keys of
-            `score_track`, `{prefix}_macro_all_*` included.
-        n_resamples: Number of resamples. confidence: Coverage, in (0, 1). stratify: Draws within strata, so
-        that each keeps its size: the set of reference labels of a bag (without
-            bags: the label of a row; with `track`: the set of its DS relations).
-        averages: As in `f1_family`. beta: As in `f1_family`. zero_division: As in `f1_family`. macro_over: As
-        in `f1_family`. entropy_total: As in `f1_family`. options: Without `track` `labels`, `negative_label`,
-        `groups`, `outside` of `f1_family`; with it `relations`,
-            `negative_relation`, `truths`, `unk`, `by` of `score_track`.
+        predictions, references: Labels as in `f1_family`; with `track`, records as in `score_track`.
+        seed: The same seed gives the same intervals; 0 is a seed.
+        bags: Without `track`: one bag id per row. None draws rows.
+        track: "sent2sent", "bag2sent" or "bag2bag": bags come from the records, and the result has the keys
+            of `score_track`, `{prefix}_macro_all_*` included.
+        n_resamples: Number of resamples.
+        confidence: Coverage, in (0, 1).
+        stratify: Draws within strata, so that each keeps its size: the set of reference labels of a bag
+            (without bags: the label of a row; with `track`: the set of its DS relations).
+        averages, beta, zero_division, macro_over, entropy_total: As in `f1_family`.
+        options: Without `track` `labels`, `negative_label`, `groups`, `outside` of `f1_family`; with it
+            `relations`, `negative_relation`, `truths`, `unk`, `by` of `score_track`.
 
     Raises:
         TypeError: A seed or count that is not an int; as `f1_family` or `score_track`.
@@ -149,19 +149,11 @@ def randomization_test(
     against itself gives 1 and no p-value is 0. Differences equal up to rounding count as equal.
 
     Args:
-        predictions_a: System a's, as `predictions` of `bootstrap_interval`.
-        predictions_b: System b's, for the same rows or units.
-        references: As in `bootstrap_interval`.
-        seed: As in `bootstrap_interval`.
-        bags: As in `bootstrap_interval`.
-        track: As in `bootstrap_interval`.
+        predictions_a, predictions_b: The systems' predictions of the same rows or units, as `predictions` of
+            `bootstrap_interval`.
+        references, seed, bags, track, options: As in `bootstrap_interval`.
         n_resamples: R.
-        averages: As in `f1_family`.
-        beta: As in `f1_family`.
-        zero_division: As in `f1_family`.
-        macro_over: As in `f1_family`.
-        entropy_total: As in `f1_family`.
-        options: As in `bootstrap_interval`.
+        averages, beta, zero_division, macro_over, entropy_total: As in `f1_family`.
 
     Raises:
         TypeError: As `bootstrap_interval`.

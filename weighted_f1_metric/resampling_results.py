@@ -25,13 +25,12 @@ class BootstrapResult:
     """What `bootstrap_interval` returns.
 
     Attributes:
-        intervals: Measure -> its interval. lost_support: Truth prefix ("" without tracks) -> share of
-        resamples, in [0, 1], in which some class that
-            has support in the data has none. There the class has weight 0, so a high share says that the
-            averages of these resamples are over fewer classes.
+        intervals: Measure -> its interval.
+        lost_support: Truth prefix ("" without tracks) -> share of resamples, in [0, 1], in which some class
+            that has support in the data has none. There the class has weight 0, so a high share says that
+            the averages of these resamples are over fewer classes.
         lost_support_by_class: Truth prefix -> class -> share of resamples in which it has no support, for
-        classes
-            that lose it at all.
+            classes that lose it at all.
         num_bags: Number of units drawn: bags, or rows where there are no bags.
         n_resamples: Number of resamples.
         confidence: Coverage of the intervals.

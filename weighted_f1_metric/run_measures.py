@@ -110,10 +110,9 @@ def check_comparable(systems: Mapping[str, Sequence[Run]]) -> None:
             if difference:
                 field, theirs, ours = difference
                 raise ValueError(
-                    f"The runs are not comparable: the signatures of {where_first} and {where}"
-                    f"{f' for {prefix!r}' if prefix else ''} (runs counted from 0) differ in "
-                    f"{field!r}: {theirs!r} and {ours!r}. "
-                    "Score both on the same data with the same options."
+                    f"The runs are not comparable: the signatures of {where_first} and "
+                    f"{where}{f' for {prefix!r}' if prefix else ''} (runs counted from 0) differ in "
+                    f"{field!r}: {theirs!r} and {ours!r}. Score both on the same data with the same options."
                 )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from .prediction_files import read_predictions, read_references, read_relations, write_text
+from .output_files import write_json
+from .prediction_files import read_predictions, read_references, read_relations
 from .ranking import DEFAULT_KS
 from .tables import COLUMN_TITLES, track_table
 from .tracks import score_track
@@ -78,7 +78,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     for line in _lines_below(scores, arguments):
         print(line)
     if arguments.json:
-        write_text(arguments.json, json.dumps(scores, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(arguments.json, scores)
         print(f"Every number: {arguments.json}")
     if arguments.plots:
         from .track_figures import write_track_figures
@@ -110,9 +110,8 @@ def _lines_below(scores: dict[str, Any], arguments: argparse.Namespace) -> list[
         lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
     if scores.get("num_twins") and arguments.by == "rows":
         lines.append(
-            f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the "
-            "same bag under "
-            "another relation. To score each sentence once, type: --by sentences"
+            f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
+            "bag under another relation. To score each sentence once, type: --by sentences"
         )
     return lines
 

@@ -6,13 +6,11 @@ written as they are; a string that looks like an int, or like the word none, has
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
-from urllib.parse import unquote
 
 from .labels import Label
 from .validation import is_integer
@@ -146,6 +144,8 @@ def parse_signature(line: str) -> Signature:
     """
     if not isinstance(line, str):
         raise TypeError(f"A signature is one line of text; got {type(line).__name__}.")
+    from urllib.parse import unquote
+
     known = [field.name for field in fields(Signature)]
     optional = {"track", "truth", "by", "unk", "outside", "groups", "weights"}
     values: dict[str, Any] = dict.fromkeys(optional)
@@ -202,13 +202,18 @@ def data_fingerprint(rows: Iterable[Any]) -> str:
     >>> data_fingerprint(["a", "b"]) == data_fingerprint(["a", "b", "b"])
     False
     """
-    lines = sorted(json.dumps(_plain(row), ensure_ascii=True) for row in rows)
-    return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()[:12]
+    return _digest("\n".join(sorted(json.dumps(_plain(row), ensure_ascii=True) for row in rows)))
 
 
 def short_hash(value: Any) -> str:
     """The first 12 hex digits of the SHA-256 of `value` as canonical JSON."""
-    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode("ascii")).hexdigest()[:12]
+    return _digest(json.dumps(value, ensure_ascii=True))
+
+
+def _digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
 
 
 def _plain(value: Any) -> Any:

@@ -6,9 +6,9 @@ import argparse
 import re
 from typing import Any
 
-from .json_file import write_json
 from .label_files import read_label_file
 from .label_statistics import label_statistics, statistics_table
+from .output_files import write_json
 from .validation import quoted
 
 __all__ = ["add_stats_parser", "run_stats"]

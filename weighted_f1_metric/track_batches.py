@@ -53,9 +53,8 @@ def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[An
     missing = sorted(set(rows_of_unit) - set(ids))
     if unknown or missing:
         raise ValueError(
-            f"A batch must hold the predictions and the references of the same units: {len(unknown)} "
-            f"{key}s have "
-            f"no reference in it ({quoted(unknown)}), {len(missing)} no prediction ({quoted(missing)})."
+            f"A batch must hold the predictions and the references of the same units: {len(unknown)} {key}s "
+            f"have no reference in it ({quoted(unknown)}), {len(missing)} no prediction ({quoted(missing)})."
         )
     scores = wanted.get("scores")
     stored = [

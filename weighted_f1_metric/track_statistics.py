@@ -193,8 +193,7 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
         )
     if unknown and unk == "error":
         raise ValueError(
-            f"{unknown} of {positive} rows with a positive relation have bag_label 'unk', the others yes "
-            "or no. "
-            "Pass unk='exclude' to leave unjudged pairs out of the MAGT counts, or truths=('dsgt',)."
+            f"{unknown} of {positive} rows with a positive relation have bag_label 'unk', the others yes or "
+            "no. Pass unk='exclude' to leave unjudged pairs out of the MAGT counts, or truths=('dsgt',)."
         )
     return prefixes

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .fscore import family_from_counts, ratio
-from .ranking import DEFAULT_KS, ranking_measures
+from .family import family_from_counts
+from .fscore import ratio
+from .ranking import DEFAULT_KS, RankedCandidates, rank_candidates
 from .score_matrix import checked_ks
 from .signature import data_fingerprint, signature
 from .track_statistics import TrackStatistics, resolve_truths, statistics_of_units, truth_pairs
@@ -114,15 +115,28 @@ def score_track(
     statistics = statistics_of_units(units, system, prefixes)
     result = scores_of_statistics(statistics, **family, per_class=per_class)
     if system.scores is not None:
-        for prefix in prefixes:
-            gold, candidates = truth_pairs(prefix, units)
-            ranked = ranking_measures(scores=system.scores, gold=gold, candidates=candidates, ks=cutoffs)
-            result.update({f"{prefix}_{name}": value for name, value in ranked.items()})
+        result.update(_ranking_of_truths(units, system.scores, prefixes, cutoffs))
     result.update(unit_numbers(units, system.predicted))
     echo = statistics_of_units(units, UnitPredictions(units.distant, None), prefixes)
     result["echo"] = scores_of_statistics(echo, **family)
     result["undefined"] = result.pop("undefined")
     result["signatures"] = track_signatures(units, prefixes, unk=unk, **family)
+    return result
+
+
+def _ranking_of_truths(
+    units: Units, scores: np.ndarray, prefixes: Sequence[str], ks: tuple[int, ...]
+) -> dict[str, float | None]:
+    """The ranking measures under every prefix; truths that rank every pair share one sort."""
+    everything: RankedCandidates | None = None
+    result: dict[str, float | None] = {}
+    for prefix in prefixes:
+        gold, candidates = truth_pairs(prefix, units)
+        if candidates.all():
+            ranked = everything = everything or rank_candidates(scores=scores)
+        else:
+            ranked = rank_candidates(scores=scores, candidates=candidates)
+        result |= {f"{prefix}_{name}": value for name, value in ranked.measures(gold=gold, ks=ks).items()}
     return result
 
 

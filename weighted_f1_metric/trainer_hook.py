@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .eval_outputs import read_label_names, read_labels_and_rows, read_outputs, relation_scores
-from .fscore import f1_family
+from .family import f1_family
 from .ranking import DEFAULT_KS
 from .reference_splits import ReferenceSplit, read_splits, split_of_rows
 from .tracks import score_track
@@ -63,10 +63,9 @@ def make_compute_metrics(
       "logits"; or predicted ids (num_rows,);
     - label_ids: (num_rows,) labels. With `track` the row ids travel as a second column: (num_rows, 2), or a
       tuple (labels, row_ids). A row id is the position of the unit in the references, counted on over the
-      splits in
-      the order of the mapping: the position of the record on the sentence tracks, of the bag (in order of
-      first appearance) on bag2bag. The split is recognised by its ids, each of which must be there exactly
-      once.
+      splits in the order of the mapping: the position of the record on the sentence tracks, of the bag (in
+      order of first appearance) on bag2bag. The split is recognised by its ids, each of which must be there
+      exactly once.
 
     A value that does not exist (precision at a K beyond the candidates) is left out; one that is undefined
     (see `f1_family`) is `zero_division`, so that the keys are the same at every evaluation.
@@ -196,16 +195,15 @@ def _warn(predicted: np.ndarray, negative: int | None) -> None:
     if negative is None:
         warnings.warn(
             "No `negative_label`: with every class scored, micro precision, recall and F1 are all the "
-            "accuracy. If "
-            "one class means 'no relation', name it, or the numbers are not comparable with published ones.",
+            "accuracy. If one class means 'no relation', name it, or the numbers are not comparable with "
+            "published ones.",
             UserWarning,
             stacklevel=3,
         )
     elif np.all(predicted == negative):
         warnings.warn(
-            f"All {len(predicted)} predictions are the negative class, so every score is 0: the model "
-            "has collapsed "
-            "(too high a learning rate, too few steps) or the label ids do not fit.",
+            f"All {len(predicted)} predictions are the negative class, so every score is 0: the model has "
+            "collapsed (too high a learning rate, too few steps) or the label ids do not fit.",
             UserWarning,
             stacklevel=3,
         )
@@ -222,8 +220,7 @@ def _check_agreement(
             raise ValueError(
                 f"Label {label} is {names[label]!r} in `id2label`, but the references say "
                 f"{split.relations[position]!r} for {split.unit_ids[position]!r}: labels, row ids and "
-                "references "
-                "belong to different data or orders."
+                "references belong to different data or orders."
             )
 
 

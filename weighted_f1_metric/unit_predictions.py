@@ -136,8 +136,7 @@ def _predicted_codes(
         name, where = next(iter(unknown.items()))
         raise ValueError(
             f"`predictions` hold relations that `relations` (rel2id.json) lacks: {quoted(unknown)}; the "
-            "first is "
-            f"at {where!r}. The negative relation is {units.negative_relation!r}."
+            f"first is at {where!r}. The negative relation is {units.negative_relation!r}."
         )
     return np.array(rows, dtype=np.int64), np.array(codes, dtype=np.int64)
 

@@ -99,9 +99,8 @@ def read_units(
     if unknown_labels:
         position = columns["bag_label"].index(unknown_labels[0])
         raise ValueError(
-            f"`bag_label` must be 'yes', 'no' or 'unk'; {len(unknown_labels)} rows have another, the "
-            "first is "
-            f"{unknown_labels[0]!r} at instance_id {instance_ids[position]!r}."
+            f"`bag_label` must be 'yes', 'no' or 'unk'; {len(unknown_labels)} rows have another, the first "
+            f"is {unknown_labels[0]!r} at instance_id {instance_ids[position]!r}."
         )
     row_label = np.array([label_code[label] for label in columns["bag_label"]], dtype=np.int64)
     row_bag, distinct_bags = _codes(bag_ids)
@@ -198,7 +197,6 @@ def _relation_codes(values: Sequence[Any], names: tuple[str, ...], negative_rela
     if unknown:
         raise ValueError(
             f"`references` holds relations that `relations` (rel2id.json) lacks: {quoted(unknown)}; the "
-            "negative "
-            f"relation is {negative_relation!r}."
+            f"negative relation is {negative_relation!r}."
         )
     return np.fromiter((position[value] for value in values), dtype=np.int64, count=len(values))

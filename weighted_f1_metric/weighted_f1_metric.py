@@ -16,10 +16,11 @@ from datasets import Features, Value
 from .class_selection import scored_labels
 from .columns import read_columns
 from .counts import class_counts
-from .fscore import f1_family
+from .family import f1_family
+from .fscore import averaged_scores
 from .label_table import count_labels
 from .labels import read_labels, wrong_label
-from .ranking import ranking_measures
+from .ranking import rank_candidates
 from .relation_coverage import relation_coverage
 from .score_matrix import checked_ks
 from .signature import VERSION
@@ -135,9 +136,8 @@ class WeightedF1Metric(evaluate.Metric):
             batch = [_plain_labels(predictions, "predictions"), _plain_labels(references, "references")]
             if len(batch[0]) != len(batch[1]):
                 raise ValueError(
-                    f"`predictions` and `references` must be equally long; got {len(batch[0])} "
-                    "predictions and "
-                    f"{len(batch[1])} references."
+                    f"`predictions` and `references` must be equally long; got {len(batch[0])} predictions "
+                    f"and {len(batch[1])} references."
                 )
             if type(batch[0][0]) is not type(batch[1][0]):
                 raise TypeError(

@@ -133,8 +133,7 @@ def exponent(average: str) -> float:
         hint = f" Did you mean {average.strip().lower()!r}?" if average.strip().lower() in AVERAGES else ""
         raise ValueError(
             f"`average` must be one of {', '.join(map(repr, AVERAGES))}, 'n^a' with a in [0, 1], or a "
-            "function; "
-            f"got {average!r}.{hint}"
+            f"function; got {average!r}.{hint}"
         )
     return check_real(f"a in {average}", value, low=0.0, high=1.0)
 
@@ -148,8 +147,7 @@ def class_weights(support: Any, average: Average, *, total: Any = None) -> np.nd
             float64 vector (num_classes,) of supports at a time and returns as many finite weights >= 0; what
             it returns for a class without support is not used.
         total: N of the entropy scheme, all rows including the negative class; in the shape of the leading
-            axes.
-            Default: the sum of `support`.
+            axes. Default: the sum of `support`.
 
     >>> class_weights([16, 1, 0], "dodrans").tolist()
     [8.0, 1.0, 0.0]

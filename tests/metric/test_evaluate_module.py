@@ -20,18 +20,23 @@ ENTRY = FOLDER / "weighted_f1_metric.py"
 # What belongs to the shell around the pure functions; none of it may be copied with the module.
 SHELL = {
     "__init__", "__main__", "plots", "track_figures", "score_command", "compare_command", "stats_command",
-    "comparison", "resampling", "trainer_hook", "prediction_files", "tables",
+    "comparison", "resampling", "trainer_hook", "prediction_files", "output_files", "tables",
 }  # fmt: skip
 
 
 # Run in a fresh process away from the repository; loading evaluate is slow, so all of it runs in one.
 SCRIPT = """
-import json, sys
+import json, os, shutil, sys
 import evaluate
 
 inputs = json.load(open(sys.argv[1]))
 folder = inputs["folder"]
+heavy = {"scipy", "matplotlib", "sklearn", "torch"} - set(sys.modules)
 result = {"family": evaluate.load(folder).compute(**inputs["family"])}
+result["loads"] = sorted(heavy & set(sys.modules))
+shutil.copytree(folder, "copies/weighted_f1_metric", ignore=shutil.ignore_patterns("__init__.py"))
+copy = evaluate.load("copies/weighted_f1_metric", keep_in_memory=True)
+result["copied"] = copy.compute(**inputs["family"])
 def message(call):
     try:
         call()
@@ -81,6 +86,18 @@ for record in inputs["by_bag"]:
     bag = [row for row in inputs["rows"] if row["bag_id"] == record["bag_id"]]
     metric.add(prediction=record, reference=bag)
 result["added"] = metric.compute()
+
+# Two processes of one experiment; importing evaluate once and forking saves seconds.
+columns = inputs["family"]
+rank = 1 if os.fork() == 0 else 0
+metric = evaluate.load(folder, num_process=2, process_id=rank, experiment_id="shared", cache_dir="cache")
+shared = metric.compute(
+    predictions=columns["predictions"][rank::2], references=columns["references"][rank::2], negative_label=0
+)
+if rank == 1:
+    os._exit(0 if shared is None else 1)
+result["other_process"] = os.waitstatus_to_exitcode(os.wait()[1])
+result["two_processes"] = shared
 
 json.dump(result, open(sys.argv[2], "w"))
 """
@@ -142,7 +159,7 @@ def siblings(path):
 
 def test_entry_imports_exactly_what_the_computation_reaches():
     imported = siblings(ENTRY)
-    needed, waiting = set(), {"fscore", "tracks", "track_batches", "labels", "validation", "units"}
+    needed, waiting = set(), {"family", "tracks", "track_batches", "labels", "validation", "units"}
     while waiting:
         name = waiting.pop()
         needed.add(name)
@@ -168,8 +185,20 @@ def test_three_roads_agree_on_the_family(loaded, columns):
     logits, references = columns
     pure = f1_family(predictions=logits.argmax(1), references=references, **FAMILY)
     assert loaded["family"] == pure
+    assert loaded["copied"] == pure
     hook = make_compute_metrics(id2label=["NA", "a", "b", "c"], negative_label="NA")
     assert hook((logits, references)) == {k: v for k, v in pure.items() if k != "undefined"}
+
+
+def test_two_processes_share_their_rows(loaded, columns):
+    logits, references = columns
+    pure = f1_family(predictions=logits.argmax(1), references=references, negative_label=0)
+    assert loaded["two_processes"] == pure
+    assert loaded["other_process"] == 0
+
+
+def test_the_module_loads_nothing_heavy(loaded):
+    assert loaded["loads"] == []
 
 
 def test_three_roads_agree_on_the_tracks(loaded, rows):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weighted_f1_metric.counts import ClassCounts, class_counts
 from weighted_f1_metric.exponent_curve import exponent_curve
-from weighted_f1_metric.fscore import f1_family
+from weighted_f1_metric.family import f1_family
 
 LABELS = ["NA", "a", "b", "c", "d"]
 columns = st.lists(st.tuples(*[st.sampled_from(LABELS)] * 3), min_size=1, max_size=60).filter(

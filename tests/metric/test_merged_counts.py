@@ -1,4 +1,4 @@
-"""Counts from several processes give the result of one pass: evaluate's own, torchrun's, an engine's."""
+"""Counts from several processes give the result of one pass: torchrun's, an engine's."""
 
 import inspect
 import json
@@ -7,15 +7,11 @@ import subprocess
 import sys
 from functools import reduce
 from operator import add
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import weighted_f1_metric
 from weighted_f1_metric import ClassCounts, class_counts, f1_family, family_from_counts
-
-FOLDER = Path(weighted_f1_metric.__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -30,43 +26,6 @@ def script(code, folder):
     path = folder / "worker.py"
     path.write_text(inspect.cleandoc(code) + "\n")
     return str(path)
-
-
-def test_two_processes_of_evaluate(tmp_path, columns):
-    (tmp_path / "columns.json").write_text(json.dumps(columns))
-    worker = script(
-        f"""
-        import json, sys
-        import evaluate
-
-        rank = int(sys.argv[1])
-        columns = json.load(open("columns.json"))
-        metric = evaluate.load(
-            {str(FOLDER)!r}, num_process=2, process_id=rank, experiment_id="shared", cache_dir="cache"
-        )
-        result = metric.compute(
-            predictions=columns["predictions"][rank::2], references=columns["references"][rank::2],
-            negative_label=0,
-        )
-        json.dump(result, open(f"result-{{rank}}.json", "w"))
-        """,
-        tmp_path,
-    )
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, worker, str(rank)],
-            cwd=tmp_path,
-            env={**environment, "HF_MODULES_CACHE": str(tmp_path / f"modules-{rank}")},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in (0, 1)
-    ]
-    errors = [process.communicate(timeout=300)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], errors
-    results = [json.loads((tmp_path / f"result-{rank}.json").read_text()) for rank in (0, 1)]
-    assert results == [f1_family(**columns, negative_label=0), None]
 
 
 def test_two_processes_of_torchrun(tmp_path, columns):

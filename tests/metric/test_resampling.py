@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from weighted_f1_metric.bag_counts import BagCounts, counts_by_bag, differences_by_bag, split_counts
 from weighted_f1_metric.bag_draws import _multinomial, drawn_bags, exchanged_bags
 from weighted_f1_metric.counts import class_counts
-from weighted_f1_metric.fscore import f1_family
+from weighted_f1_metric.family import f1_family
 from weighted_f1_metric.resampling import bootstrap_interval, randomization_test
 
 OPTIONS = {"negative_label": "NA", "labels": ["NA", "a", "b", "c"]}

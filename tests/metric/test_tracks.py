@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from weighted_f1_metric import class_counts, family_from_counts, score_track, track_statistics
+from weighted_f1_metric.ranking import rank_candidates
 
 RELATIONS = ["born_in", "lives_in", "works_for"]
 
@@ -35,6 +36,25 @@ def test_truths_and_scope_by_hand(rows):
     assert scores["num_unjudged"] == 1  # works_for of i2
     assert scores["magt_num_supported"] == 2
     assert scores["magt_macro_all_recall"] == pytest.approx((1 + 0 + 0) / 3)
+
+
+def test_truths_that_rank_every_pair_share_one_sort(rows, monkeypatch):
+    given = {"born_in": 0.5, "lives_in": 0.25, "works_for": 0.5}
+    predictions = [{**record, "scores": given} for record in sent("NA", "NA", "NA", "NA")]
+    apart = [score(rows, predictions, truths=prefix) for prefix in ("dsgt", "magt", "magt_ds_scope")]
+    sorts = []
+
+    def counted(**inputs):
+        sorts.append(inputs.get("candidates"))
+        return rank_candidates(**inputs)
+
+    monkeypatch.setattr("weighted_f1_metric.tracks.rank_candidates", counted)
+    together = score(rows, predictions)
+    assert [candidates is None for candidates in sorts] == [True, False]
+    for alone in apart:
+        ranking = {key: value for key, value in alone.items() if key.endswith(("auc", "prevalence"))}
+        assert len(ranking) == 2
+        assert ranking.items() <= together.items()
 
 
 def test_bag_is_yes_if_any_row_with_that_relation_is(rows):

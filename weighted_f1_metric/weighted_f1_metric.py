@@ -162,6 +162,16 @@ class WeightedF1Metric(evaluate.Metric):
         else:
             self.add_batch(predictions=[prediction], references=[reference], **kwargs)
 
+    def compute(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> Any:
+        """The result over `predictions` and `references`, or over all that was added; options as `_compute`.
+
+        Raises:
+            TypeError, ValueError: as `add_batch`; nothing to score at all.
+        """
+        if predictions is None and references is None and self.writer is None:
+            raise ValueError("There is nothing to score: no labels were added, and none were given.")
+        return super().compute(predictions=predictions, references=references, **kwargs)
+
     def _compute(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
         """The result of `f1_family` or `score_track` over everything that was added."""
         options = {**self.options, **options}

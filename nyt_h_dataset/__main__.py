@@ -9,7 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .bags import BAG_KEYS
+from .export import export_nyt_h
+from .mentions import POLICIES
 from .sample import SIZES, write_sample
+from .schema import NA_CHOICES, UNKNOWN_RELATION_CHOICES
 from .verification import verify_nyt_h
 
 
@@ -28,6 +32,26 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _write(Path(arguments.json), json.dumps(result.to_json(), indent=2) + "\n")
     return 0 if result.is_published else 1
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    info = export_nyt_h(
+        arguments.data_dir,
+        arguments.out,
+        na=arguments.na,
+        bag_key=arguments.bag_key,
+        mention_policy=arguments.mention_policy,
+        unknown_relation=arguments.unknown_relation,
+        figures=not arguments.no_figures,
+        overwrite=arguments.overwrite,
+        cache_dir=arguments.cache_dir,
+        num_proc=arguments.num_proc,
+    )
+    for config, rows in info.num_rows.items():
+        print(f"{config:10} {', '.join(f'{split} {count:,}' for split, count in rows.items())}")
+    print(f"Written to {info.path}: README.md and {info.num_bytes / 1e6:.1f} MB of Parquet")
+    print(f'Load it: from datasets import load_dataset; load_dataset("{info.path}", "bag")')
+    return 0
 
 
 def _write(path: Path, text: str) -> None:
@@ -72,6 +96,27 @@ def _parser() -> argparse.ArgumentParser:
     _add_data_options(verify)
     verify.add_argument("--json", metavar="FILE", help="write all numbers to this file, too")
     verify.set_defaults(run=_verify)
+    export = commands.add_parser("export", help="write both configs as Parquet with a card, ready to share")
+    _add_data_options(export)
+    export.add_argument(
+        "--out", required=True, metavar="DIR", help="folder to write; new or empty, unless --overwrite"
+    )
+    export.add_argument(
+        "--overwrite", action="store_true", help="replace an earlier export (and nothing else)"
+    )
+    export.add_argument("--na", choices=tuple(NA_CHOICES), default="sampled", help="the NA rows in train")
+    export.add_argument("--bag_key", choices=BAG_KEYS, default="pair", help="what makes a bag")
+    export.add_argument(
+        "--mention_policy", choices=POLICIES, default="first", help="which of several mentions to take"
+    )
+    export.add_argument(
+        "--unknown_relation",
+        choices=UNKNOWN_RELATION_CHOICES,
+        default="error",
+        help="what becomes of a relation that rel2id.json lacks",
+    )
+    export.add_argument("--no_figures", action="store_true", help="leave out the pictures (and matplotlib)")
+    export.set_defaults(run=_export)
     return parser
 
 
@@ -80,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return arguments.run(arguments)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"nyt-h-dataset: {error}", file=sys.stderr)
         return 2
 

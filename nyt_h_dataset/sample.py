@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+import datasets
+
+from .archive import find_archive, unpack
 from .sample_bags import BagMaker, Row
 from .sample_full import FullCorpus
 from .sample_language import RELATIONS
@@ -177,12 +180,19 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     return SampleInfo(out, seed, size, dict(SIZES[size]))
 
 
-def is_synthetic(data_dir: str | os.PathLike[str]) -> bool:
-    """Return whether the data in `data_dir` (or in its ``data/``) were written by `write_sample`.
+def is_synthetic(
+    data_dir: str | os.PathLike[str], *, cache_dir: str | os.PathLike[str] | None = None
+) -> bool:
+    """Return whether the data in `data_dir`, as for `load_nyt_h`, were written by `write_sample`.
+
+    An archive is unpacked below `cache_dir` (default: the cache of `datasets`), where loading unpacks it.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     is_synthetic(folder), is_synthetic(write_sample(folder, size="tiny").path)
     (False, True)
     """
-    root = Path(os.path.expanduser(data_dir))
+    root = Path(os.path.abspath(os.path.expanduser(data_dir)))
+    archive = find_archive(root)
+    if archive is not None:
+        root = unpack(archive, cache_dir or datasets.config.HF_DATASETS_CACHE)
     return any((folder / MARKER_FILE).is_file() for folder in (root, root / "data"))

@@ -136,7 +136,7 @@ def verify_nyt_h(
     return Verification(
         checks=tuple(_checks(tables, names)),
         report={**_report(tables, names), "mentions": mentions},
-        is_synthetic=is_synthetic(data_dir),
+        is_synthetic=is_synthetic(data_dir, cache_dir=cache_dir),
     )
 
 

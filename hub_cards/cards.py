@@ -1,0 +1,121 @@
+"""Values -> the text of a card: YAML that was checked, a body from a template, data escaped (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+from huggingface_hub import DatasetCard
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]#|~$])")
+_REQUIRED = ("language", "license", "pretty_name", "task_categories", "configs", "dataset_info")
+
+
+def as_text(value: object) -> str:
+    r"""Return `value` as Markdown that shows exactly its characters: no markup, no HTML, one line.
+
+    >>> as_text("<b> a_b | *c*")
+    '&lt;b&gt; a\\_b \\| \\*c\\*'
+    """
+    line = " ".join(str(value).split())
+    escaped = _MARKDOWN.sub(r"\\\1", line.replace("&", "&amp;"))
+    return escaped.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def as_code(value: object) -> str:
+    r"""Return `value` as a Markdown code span that is safe in a table: fenced, bars escaped, one line.
+
+    >>> as_code("/people/person"), as_code("a`b|c")
+    ('`/people/person`', '`` a`b\\|c ``')
+    """
+    line = " ".join(str(value).split()).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    if not longest:
+        return f"`{line}`" if line else ""
+    fence = "`" * (longest + 1)
+    return f"{fence} {line} {fence}"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return a Markdown table; the first `left` columns are aligned left, the others right.
+
+    Cells are taken as they are: escape what comes from data.
+
+    >>> print(markdown_table(["a", "n"], [["x", "1"]]))
+    | a | n |
+    | --- | ---: |
+    | x | 1 |
+    """
+    rule = ["---" if index < left else "---:" for index in range(len(header))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
+
+
+def dataset_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return the README of a dataset repository: `metadata` as YAML, then dataset_card.md with `values`.
+
+    Titles are escaped; `description`, `licence` and the bodies of `sections` are the caller's own Markdown,
+    in which text from data goes through `as_text` or `as_code`.
+
+    Args:
+        metadata: plain values (str, int, float, bool, None, lists, mappings with str keys), among them
+            language, license, pretty_name, task_categories, configs and dataset_info.
+        values: what the template names; see dataset_card.md. A missing one is an error.
+
+    Raises:
+        ValueError: a missing key, a value that YAML would not give back as it is, or `configs` and
+            `dataset_info` that do not fit each other.
+    """
+    _check_metadata(metadata)
+    header = _dump(metadata)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["text"] = as_text
+    template = environment.from_string(
+        Path(__file__).with_name("dataset_card.md").read_text(encoding="utf-8")
+    )
+    try:
+        body = template.render(values)
+    except jinja2.UndefinedError as error:
+        raise ValueError(f"`values` lacks something that dataset_card.md shows: {error.message}.") from error
+    card = f"---\n{header}---\n\n{body}"
+    if (
+        DatasetCard(card, ignore_metadata_errors=False).data.to_dict()
+        != DatasetCard(f"---\n{header}---\n").data.to_dict()
+    ):
+        raise ValueError("the body of the card changes its metadata; it may not hold a line of `---` alone.")
+    return card
+
+
+def _dump(metadata: Mapping[str, Any]) -> str:
+    """`metadata` as YAML, in its own order."""
+    try:
+        return yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True, width=100)
+    except yaml.representer.RepresenterError as error:
+        raise ValueError(f"`metadata` may hold plain values only; got {error.args[-1]!r}.") from error
+
+
+def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    missing = [key for key in _REQUIRED if not metadata.get(key)]
+    if missing:
+        raise ValueError(
+            f"`metadata` lacks {', '.join(missing)}; a dataset card needs {', '.join(_REQUIRED)}."
+        )
+    if yaml.safe_load(_dump(metadata)) != dict(metadata):
+        raise ValueError("`metadata` does not come back from YAML as it is; use plain values only.")
+    for config in metadata["configs"]:
+        absent = [key for key in ("config_name", "data_files") if key not in config]
+        if absent:
+            raise ValueError(f"an entry of `configs` lacks {', '.join(absent)}; got {config!r}.")
+    splits = {c["config_name"]: [f["split"] for f in c["data_files"]] for c in metadata["configs"]}
+    infos = metadata["dataset_info"]
+    infos = [infos] if isinstance(infos, Mapping) else infos
+    described = {info.get("config_name"): [s["name"] for s in info.get("splits", [])] for info in infos}
+    if described != splits:
+        raise ValueError(
+            f"`configs` and `dataset_info` do not name the same splits: {splits} against {described}."
+        )

@@ -26,10 +26,16 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
     """The fast tokenizer of an encoder folder or Hub name.
 
     Raises:
-        ValueError: It does not load, or it is not a fast tokenizer.
+        ValueError: It does not load, is not a fast tokenizer, or has no words.
     """
     tokenizer = _load(AutoTokenizer.from_pretrained, name_or_path, "tokenizer")
     require_fast(tokenizer)
+    # Without tokenizer files transformers makes an empty tokenizer, to which every word is unknown.
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise ValueError(
+            f"`model_name_or_path` {name_or_path!r}: its tokenizer has no words, only {len(tokenizer)} "
+            "special tokens; the folder must hold the encoder's tokenizer.json."
+        )
     return tokenizer
 
 

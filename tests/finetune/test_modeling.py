@@ -257,6 +257,11 @@ class TestEncoderFolders:
         with pytest.raises(ValueError, match="holds a trained relation classifier"):
             load_config(str(tmp_path))
 
+    def test_without_a_tokenizer(self, bert_folder: Path, tmp_path: Path) -> None:
+        load_encoder(str(bert_folder)).save_pretrained(tmp_path)
+        with pytest.raises(ValueError, match="its tokenizer has no words, only 5 special tokens"):
+            load_tokenizer(str(tmp_path))
+
     def test_without_a_fast_tokenizer(self) -> None:
         class Slow:
             is_fast = False

@@ -223,6 +223,10 @@ def test_an_interrupted_run_leaves_no_results(
         ),
         (["--max_length", "65"], "`max_length` is 65, but this encoder reads at most 64"),
         (["--max_length", "5"], "`max_length` must be at least 8"),
+        (
+            ["--model_name_or_path", "./no_encoder"],
+            "'./no_encoder' (no folder of that name is here): the encoder's",
+        ),
     ],
 )
 def test_faults_show_before_training(

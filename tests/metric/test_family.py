@@ -10,11 +10,8 @@ from datasets import Dataset
 from weighted_f1_metric import (
     AVERAGES,
     ClassCounts,
-    average_scores,
     averaged_scores,
-    check_desiderata,
     class_counts,
-    class_weights,
     f1_family,
     family_from_counts,
 )
@@ -175,12 +172,6 @@ def test_exponents_and_functions_are_schemes():
     assert "rooted_f1" in mapped
 
 
-def test_function_sees_one_vector_at_a_time():
-    support = np.array([[3, 1, 0], [1, 1, 2]])
-    weights = class_weights(support, lambda n: n / n.sum())
-    np.testing.assert_allclose(weights.sum(axis=1), 1)
-
-
 def test_one_call_scores_many_resamples():
     rng = np.random.default_rng(0)
     support = rng.integers(0, 5, (20, 4))
@@ -194,35 +185,6 @@ def test_one_call_scores_many_resamples():
         undefined = single.pop("undefined")
         assert {name: value[i] for name, value in together.values.items()} == pytest.approx(single)
         assert [name for name, absent in together.undefined.items() if absent[i]] == undefined
-
-
-@pytest.mark.parametrize(
-    ("scheme", "d1"), [("weighted", True), ("dodrans", True), ("macro", True), ("n^0.3", True)]
-)
-def test_desiderata_of_the_power_schemes(scheme, d1):
-    support = np.array([1, 5, 5, 40, 900])
-    assert check_desiderata(class_weights(support, scheme), support) == {"D0": True, "D1": d1, "D2": True}
-
-
-def test_desiderata_of_others():
-    support = np.array([5, 10, 85])
-    entropy = class_weights(support, "entropy")  # 85 log(100 / 85) < 10 log(10)
-    assert check_desiderata(entropy, support) == {"D0": True, "D1": False, "D2": True}
-    assert check_desiderata(support**2, support) == {"D0": True, "D1": True, "D2": False}
-    assert check_desiderata([-1, 1, 2], support)["D0"] is False
-    assert check_desiderata([1, 1], [0, 3])["D0"] is False
-    assert check_desiderata([1, 2], [3, 3]) == {"D0": True, "D1": False, "D2": False}
-    assert check_desiderata([0, 0], [3, 3])["D0"] is False
-
-
-def test_average_scores_weighs_any_measure():
-    assert average_scores([0.2, 0.6], [3, 1], "weighted") == pytest.approx(0.3)
-    assert average_scores([0.2, 0.6], [0, 0], "macro", zero_division=0.5) == 0.5
-    stacked = average_scores([[0.2, 0.6], [1, 0]], [[3, 1], [1, 1]], "macro")
-    np.testing.assert_allclose(stacked, [0.4, 0.5])
-    whole = average_scores([0.2, 0.6], [3, 1], "entropy", total=8)
-    w = 3 * math.log(8 / 3), math.log(8)
-    assert whole == pytest.approx((w[0] * 0.2 + w[1] * 0.6) / sum(w))
 
 
 def kinds_of_int():

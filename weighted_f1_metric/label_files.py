@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from .prediction_files import read_json_values
 
 __all__ = ["read_label_file"]
 
@@ -20,45 +20,23 @@ def read_label_file(path: str | Path, *, key: str = "relation") -> list[str]:
     Raises:
         FileNotFoundError: The file does not exist.
         ValueError: No label, a broken line, a record without `key`, or a label that is not a text; with the
-            line or the record.
+            line or the entry.
     """
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"No label file {str(path)!r}.")
     text = file.read_text(encoding="utf-8-sig")
-    start = text.lstrip()[:1]
-    if start == "[":
-        labels = _array_labels(file, text, key)
+    if text.lstrip()[:1] in ("[", "{"):
+        labels = [_label(value, key, where) for where, value in read_json_values(file)]
     else:
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        if start == "{":
-            labels = [
-                _record_label(_parsed(f"{file}, line {n}", line), key, f"{file}, line {n}")
-                for n, line in lines
-            ]
-        else:
-            labels = [line.rsplit("\t", 1)[-1].strip() for _, line in lines]
+        labels = [line.rsplit("\t", 1)[-1].strip() for line in text.split("\n") if line.strip()]
     if not labels:
         raise ValueError(f"{file} holds no label; it must have one a line, or records with {key!r}.")
     return labels
 
 
-def _array_labels(file: Path, text: str, key: str) -> list[str]:
-    return [
-        _record_label(entry, key, f"{file}, entry {number} (counted from 0)")
-        for number, entry in enumerate(_parsed(str(file), text))
-    ]
-
-
-def _parsed(where: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: not JSON ({error}).") from error
-
-
-def _record_label(record: Any, key: str, where: str) -> str:
-    if isinstance(record, Mapping):
+def _label(record: Any, key: str, where: str) -> str:
+    if isinstance(record, dict):
         if key not in record:
             raise ValueError(
                 f"{where}: the record has no {key!r}; it has {', '.join(map(repr, record)) or 'nothing'}. "

@@ -23,31 +23,43 @@ AUTHORS_PAGE = "https://github.com/Spico197/NYT-H"
 REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
 
 
-def read_json_records(path: str | os.PathLike[str]) -> list[tuple[int, dict[str, Any]]]:
-    """The records of a JSON-lines or JSON-array file, each with its 1-based line (in an array: its position).
+def read_json_values(path: str | os.PathLike[str]) -> list[tuple[str, Any]]:
+    """The values of a JSON-lines or JSON-array file, each with its place: "FILE, line 3" or "FILE, entry 3".
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: bytes that are not UTF-8, a line that is not one JSON object, NaN or Infinity (which are
-            not JSON), with file and line; a file without records.
+        ValueError: bytes that are not UTF-8, a line that is not one JSON value, NaN or Infinity (which are
+            not JSON), with file and line.
     """
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}. NYT-H is published at {AUTHORS_PAGE}.")
     content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    records: list[tuple[int, Any]] = []
     if content.lstrip()[:1] == b"[":
-        values = _parsed(content, file, 1)
-        records = list(enumerate(values, start=1))
-    else:
-        for number, line in enumerate(content.split(b"\n"), start=1):
-            if line.strip():
-                records.append((number, _parsed(line, file, number)))
-    for number, record in records:
+        return [
+            (f"{file}, entry {number}", value)
+            for number, value in enumerate(_parsed(content, file, 1), start=1)
+        ]
+    return [
+        (f"{file}, line {number}", _parsed(line, file, number))
+        for number, line in enumerate(content.split(b"\n"), start=1)
+        if line.strip()
+    ]
+
+
+def read_json_records(path: str | os.PathLike[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The records of a JSON-lines or JSON-array file, each with its place.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: as `read_json_values`; a value that is no object; a file without records.
+    """
+    records = read_json_values(path)
+    for where, record in records:
         if not isinstance(record, dict):
-            raise ValueError(f"{file}, line {number}: expected a JSON object; got {record!r:.60}.")
+            raise ValueError(f"{where}: expected a JSON object; got {record!r:.60}.")
     if not records:
-        raise ValueError(f"{file} holds no records.")
+        raise ValueError(f"{path} holds no records.")
     return records
 
 
@@ -81,12 +93,10 @@ def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         ValueError: a broken line, or a record without one of the keys, with file and line.
     """
     records = read_json_records(path)
-    for number, record in records:
+    for where, record in records:
         missing = [key for key in REFERENCE_KEYS if key not in record]
         if missing:
-            raise ValueError(
-                f"{path}, line {number}: the record lacks {quoted(missing)}; it has {quoted(record)}."
-            )
+            raise ValueError(f"{where}: the record lacks {quoted(missing)}; it has {quoted(record)}.")
     return [record for _, record in records]
 
 
@@ -124,21 +134,19 @@ def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """
     records = read_json_records(path)
     first_key = ""
-    for number, record in records:
+    for where, record in records:
         keys = [key for key in ("instance_id", "bag_id") if key in record]
         if len(keys) != 1:
             found = "both 'instance_id' and 'bag_id'" if keys else "neither 'instance_id' nor 'bag_id'"
             raise ValueError(
-                f"{path}, line {number}: a prediction names its unit by one id; this one has {found}. "
+                f"{where}: a prediction names its unit by one id; this one has {found}. "
                 "Sentence tracks take 'instance_id', bag2bag takes 'bag_id'."
             )
         if "pred" not in record:
-            raise ValueError(f"{path}, line {number}: the prediction lacks 'pred'; it has {quoted(record)}.")
+            raise ValueError(f"{where}: the prediction lacks 'pred'; it has {quoted(record)}.")
         first_key = first_key or keys[0]
         if keys[0] != first_key:
-            raise ValueError(
-                f"{path}, line {number}: this prediction has {keys[0]!r}, those before it {first_key!r}."
-            )
+            raise ValueError(f"{where}: this prediction has {keys[0]!r}, those before it {first_key!r}.")
     return [record for _, record in records]
 
 

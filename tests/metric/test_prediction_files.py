@@ -64,7 +64,7 @@ def test_relations_in_id_order(tmp_path):
         ('{"instance_id": "i0", "pred": "a", "scores": {"a": NaN}}', "line 1: NaN is not JSON"),
         ("\n \n", "holds no records"),
         ("[]", "holds no records"),
-        ('[{"bag_id": "b0", "pred": "a"}, 3]', "line 2: expected a JSON object; got 3"),
+        ('[{"bag_id": "b0", "pred": "a"}, 3]', "p.jsonl, entry 2: expected a JSON object; got 3"),
         (f'{LINE}\n{{"instance_id": "i0"}}', "line 2: the prediction lacks 'pred'"),
         ('{"pred": "a"}', "line 1: .*neither 'instance_id' nor 'bag_id'"),
         ('{"instance_id": "i0", "bag_id": "b0", "pred": "a"}', "line 1: .*both 'instance_id' and 'bag_id'"),

@@ -77,15 +77,15 @@ def test_directions_are_joined(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "error", "match"),
     [
-        ('{"relation": "a"}\n{"relation": \n', ValueError, r"labels, line 2: not JSON"),
+        ('{"relation": "a"}\n{"relation": \n', ValueError, r"labels, line 2: not valid JSON"),
         (
             '{"relation": "a"}\n\n{"label": "b"}\n',
             ValueError,
             r"labels, line 3: .* no 'relation'; it has 'label'",
         ),
         ('{"relation": 3}', ValueError, r"labels, line 1: a label must be a text; got 3"),
-        ('["a", {"label": "a"}]', ValueError, r"entry 1 \(counted from 0\): the record has no 'relation'"),
-        ('["a", ', ValueError, r"labels: not JSON"),
+        ('["a", {"label": "a"}]', ValueError, r"labels, entry 2: the record has no 'relation'"),
+        ('["a", ', ValueError, r"labels, line 1: not valid JSON"),
         ("[]", ValueError, "holds no label"),
         (" \n", ValueError, "holds no label"),
     ],

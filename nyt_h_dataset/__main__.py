@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .bags import BAG_KEYS
+from .download import download_nyt_h
 from .export import export_nyt_h
 from .mentions import POLICIES
 from .sample import SIZES, write_sample
@@ -51,6 +52,14 @@ def _export(arguments: argparse.Namespace) -> int:
         print(f"{config:10} {', '.join(f'{split} {count:,}' for split, count in rows.items())}")
     print(f"Written to {info.path}: README.md and {info.num_bytes / 1e6:.1f} MB of Parquet")
     print(f'Load it: from datasets import load_dataset; load_dataset("{info.path}", "bag")')
+    return 0
+
+
+def _download(arguments: argparse.Namespace) -> int:
+    info = download_nyt_h(arguments.out, sha256=arguments.sha256, url=arguments.url, quiet=arguments.quiet)
+    print(f"{'There already' if info.was_there else 'Downloaded'}: {info.path} ({info.num_bytes:,} bytes)")
+    print(f"SHA-256: {info.sha256}{'' if arguments.sha256 is None else ' (as expected)'}")
+    print(f'Load it: from nyt_h_dataset import load_nyt_h; load_nyt_h("{info.path.parent}")')
     return 0
 
 
@@ -96,6 +105,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_data_options(verify)
     verify.add_argument("--json", metavar="FILE", help="write all numbers to this file, too")
     verify.set_defaults(run=_verify)
+    download = commands.add_parser(
+        "download", help="fetch the authors' archive; goes on where an interrupted download stopped"
+    )
+    download.add_argument("--out", required=True, metavar="DIR", help="folder for the archive")
+    download.add_argument("--sha256", metavar="HEX", help="checksum that the archive must have")
+    download.add_argument("--url", help="another address of the same file (default: the authors' file)")
+    download.add_argument("--quiet", action="store_true", help="no progress bar")
+    download.set_defaults(run=_download)
     export = commands.add_parser("export", help="write both configs as Parquet with a card, ready to share")
     _add_data_options(export)
     export.add_argument(

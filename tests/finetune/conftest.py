@@ -1,5 +1,7 @@
 """Tiny encoders made in memory, and a small corpus: what the tests of this part share."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ from transformers import (
     RobertaConfig,
     RobertaModel,
 )
+
+from finetune.__main__ import main
+from nyt_h_dataset import write_sample
 
 SENTENCES = [
     "The child was carefully wrapped and bound into the cradle by means of a cord.",
@@ -89,3 +94,51 @@ def roberta_folder(
     RobertaModel(config).save_pretrained(folder)
     roberta_tokenizer.save_pretrained(folder)
     return folder
+
+
+FLAGS = [
+    "--num_train_epochs=12",
+    "--learning_rate=3e-3",
+    "--disable_tqdm=true",
+    "--logging_strategy=no",
+]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Models this small gain nothing from a second thread, and wait for it on a busy machine."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample") / "data"
+    write_sample(folder, size="tiny")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def words_for(bert_folder: Path) -> Callable[..., list[str]]:
+    """Folder of data, output folder, more flags -> the words of a small run."""
+
+    def words(data: Path, out: Path, *more: str) -> list[str]:
+        given = ["--data_dir", str(data), "--model_name_or_path", str(bert_folder), "--output_dir", str(out)]
+        return [*given, *FLAGS, *more]
+
+    return words
+
+
+@pytest.fixture(scope="session")
+def two_seeds(
+    sample: Path, words_for: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The output folder of a run over two seeds."""
+    out = tmp_path_factory.mktemp("runs") / "two"
+    assert main(words_for(sample, out, "--seeds", "9", "148")) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def results_of() -> Callable[[Path], dict]:
+    """Output folder -> what its results.json holds."""
+    return lambda out: json.loads((out / "results.json").read_text())

@@ -1,6 +1,7 @@
 """The classifier: built on BERT and RoBERTa, saved, loaded by the Auto classes in a fresh process."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -94,7 +95,10 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
         assert config["id2label"] == {"0": "born_in", "1": "NA", "2": "made_in"}
         assert str(encoder) not in json.dumps(config), "a saved model does not tell where it was made"
     words = [sys.executable, "-c", FRESH, *map(str, folders)]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}  # sums in the same order as here
+    said = subprocess.run(
+        words, capture_output=True, text=True, check=True, env=one_thread
+    ).stdout.splitlines()
     for folder, expected, marker_ids, line in zip(folders, logits, ids, said, strict=True):
         for auto in (AutoModelForSequenceClassification, AutoModel):
             assert torch.equal(torch.load(folder / f"{auto.__name__}.pt", weights_only=True), expected)

@@ -73,10 +73,10 @@ def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any
             f"{array.shape}."
         )
     logits = array.astype(np.float64)
-    if np.isnan(logits).any():
+    diverged = (~(logits < np.inf)).any(axis=1)  # -inf is how a class is masked
+    if diverged.any():
         raise ValueError(
-            f"{int(np.isnan(logits).any(axis=1).sum())} of {len(logits)} rows of logits hold NaN: the "
-            "model diverged."
+            f"{int(diverged.sum())} of {len(logits)} rows of logits hold NaN or infinity: the model diverged."
         )
     return logits, label_ids
 

@@ -63,6 +63,9 @@ def _read_array(values: np.ndarray, name: str) -> np.ndarray | list[str]:
         )
     if values.size == 0:
         raise ValueError(_empty_message(name))
+    masked = int(np.count_nonzero(getattr(values, "mask", False)))
+    if masked:
+        raise ValueError(f"`{name}` has {masked} missing labels; every row needs one.")
     kind = values.dtype.kind
     if kind == "u" and values.dtype.itemsize == 8:
         if values.max() > np.iinfo(np.int64).max:
@@ -124,6 +127,8 @@ def _empty_message(name: str) -> str:
 
 
 def _float_message(name: str, first: list[Any], position: int = 0) -> str:
+    if first and first[0] != first[0]:
+        return f"`{name}` has missing labels; {name}[{position}] is {first[0]!r}. Every row needs a label."
     shown = f" {name}[{position}] is {first[0]!r}." if first else ""
     return (
         f"`{name}` holds float labels;{shown} Labels are str or int: cast them with .astype(int) if "

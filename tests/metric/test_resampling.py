@@ -269,6 +269,12 @@ def test_p_value_is_never_zero_and_small_for_different_systems():
     assert result.differences["micro_f1"] == 1.0
 
 
+def test_one_resample_has_no_spread():
+    result = bootstrap_interval(predictions=["a", "b"], references=["a", "a"], seed=0, n_resamples=1)
+    interval = result.intervals["micro_f1"]
+    assert (interval.sd, interval.low) == (0.0, interval.high)
+
+
 def test_labels_may_come_in_any_kind_of_array():
     given = {"predictions": [0, 1, 2], "references": [0, 0, 2], "seed": 0, "n_resamples": 20}
     expected = bootstrap_interval(**given, labels=[0, 1, 2])

@@ -165,7 +165,16 @@ def test_track_needs_a_negative_relation(rows):
         (LOGITS, TypeError, "takes an EvalPrediction, or the pair"),
         ((LOGITS[:, :2], LABELS), ValueError, r"shape \(num_rows, 3\).*got \(4, 2\)"),
         ((LOGITS[:0], LABELS[:0]), ValueError, "Logits must have shape"),
-        ((np.where(LOGITS == 3, np.nan, LOGITS), LABELS), ValueError, "2 of 4 rows of logits hold NaN"),
+        (
+            (np.where(LOGITS == 3, np.nan, LOGITS), LABELS),
+            ValueError,
+            "2 of 4 rows of logits hold NaN or inf",
+        ),
+        (
+            (np.where(LOGITS == 3, np.inf, LOGITS), LABELS),
+            ValueError,
+            "2 of 4 rows of logits hold NaN or inf",
+        ),
         ((np.array([0, 1, 2, 3]), LABELS), ValueError, "Predicted ids must lie in 0 to 2; got 0 to 3"),
         ((LOGITS, None), ValueError, "no label_ids"),
         ((LOGITS, np.array([1, 1, -100, 0])), ValueError, "1 of 4 labels are below 0 .the first: -100."),

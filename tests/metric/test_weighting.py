@@ -43,7 +43,9 @@ def test_desiderata_of_others():
     assert check_desiderata([-1, 1, 2], support)["D0"] is False
     assert check_desiderata([1, 1], [0, 3])["D0"] is False
     assert check_desiderata([1, 2], [3, 3]) == {"D0": True, "D1": False, "D2": False}
-    assert check_desiderata([0, 0], [3, 3])["D0"] is False
+    assert check_desiderata([8, 1, 0], [16, 1, 0]) == {"D0": True, "D1": True, "D2": True}
+    with np.errstate(all="raise"):
+        assert check_desiderata([0, 0], [3, 3]) == {"D0": False, "D1": False, "D2": False}
 
 
 def test_average_scores_weighs_any_measure():

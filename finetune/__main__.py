@@ -34,10 +34,15 @@ def main(words: Sequence[str] | None = None) -> int:
     except (ValueError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    from .evaluation import TrainingDivergedError
     from .multi_seed import finish_run
     from .results import score_table
 
-    results = finish_run(run)
+    try:
+        results = finish_run(run)
+    except TrainingDivergedError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
     return 0
 

@@ -16,6 +16,20 @@ from .readers import RelationData, RelationRows
 DECIMALS = 8
 
 
+class TrainingDivergedError(ValueError):
+    """The model's scores are no numbers any more."""
+
+
+def require_finite(logits: np.ndarray) -> None:
+    """Raise TrainingDivergedError when a score is NaN or infinite; shape (num_rows, num_labels)."""
+    broken = int(np.count_nonzero(~np.isfinite(logits).all(axis=1)))
+    if broken:
+        raise TrainingDivergedError(
+            f"the model's scores are not finite in {broken} of {len(logits)} rows: training has diverged; "
+            "use a smaller `--learning_rate`."
+        )
+
+
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """Softmax over the last axis in float64, shape (num_rows, num_labels), rows sum to 1.
 
@@ -37,14 +51,9 @@ def prediction_records(
         label_names: Names by label id.
 
     Raises:
-        ValueError: A logit is not finite, which means that training has diverged.
+        TrainingDivergedError: A logit is not finite.
     """
-    if not np.isfinite(logits).all():
-        broken = int(np.count_nonzero(~np.isfinite(logits).all(axis=1)))
-        raise ValueError(
-            f"the model's scores are not finite in {broken} of {len(logits)} rows: training has diverged; "
-            "use a smaller `--learning_rate`."
-        )
+    require_finite(logits)
     best = logits.argmax(axis=1)
     rounded = probabilities(logits).round(DECIMALS).tolist()
     return [

@@ -18,7 +18,7 @@ from weighted_f1_metric import make_compute_metrics, write_predictions
 from .arguments import DataArguments, ModelArguments
 from .batching import RowBatches, as_is
 from .encoders import build_classifier
-from .evaluation import prediction_records, score_records
+from .evaluation import prediction_records, require_finite, score_records
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
 from .sampling import LongestFirstSampler, PlannedSampler
@@ -115,6 +115,8 @@ def metric_of_trainer(prepared: Prepared, track: str) -> Callable[[Any], dict[st
     )
 
     def compute(evaluated: Any) -> dict[str, float]:
+        logits, _ = evaluated
+        require_finite(logits)
         measures = compute_all(evaluated)
         return {
             name: value

@@ -156,6 +156,15 @@ def test_selection_by_steps(sample: Path, tmp_path: Path, words_for: Words, resu
     assert not (tmp_path / "run" / "seed-42" / "checkpoints").exists()
 
 
+def test_a_run_that_diverges_says_so_and_leaves_no_results(
+    sample: Path, tmp_path: Path, words_for: Words, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(words_for(sample, out, "--learning_rate", "1e30", "--num_train_epochs", "1")) == 2
+    assert "training has diverged; use a smaller `--learning_rate`" in capsys.readouterr().err
+    assert not (out / "results.json").exists()
+
+
 SEMEVAL = [
     ("The <e1>child</e1> was bound into the <e2>cradle</e2>.", "Entity-Destination(e1,e2)"),
     ("The <e2>cradle</e2> got the <e1>child</e1>.", "Entity-Destination(e2,e1)"),

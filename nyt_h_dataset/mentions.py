@@ -24,11 +24,12 @@ are the inner one, so that calling such rows unique would make `unique` wrong.)
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
+
+from .folding import fold
 
 POLICIES = ("first", "closest")
 STATUSES = ("unique", "ambiguous", "overlapping", "missing")
@@ -36,15 +37,6 @@ UNIQUE, AMBIGUOUS, OVERLAPPING, MISSING = range(4)
 
 Span = tuple[int, int]
 NOWHERE: Span = (-1, -1)
-
-_BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
-_UNIT = re.compile(r"-(lrb|rrb|lsb|rsb|lcb|rcb)-|.", re.IGNORECASE | re.DOTALL)
-# Letters that Unicode does not decompose, and typographic variants of the apostrophe and the hyphen.
-_VARIANTS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
-    | dict.fromkeys("‘’`´ʼ", "'")
-    | dict.fromkeys("‐‑‒–—−", "-")
-)
 
 
 class Located(NamedTuple):
@@ -91,44 +83,8 @@ def is_boundary(text: str, position: int) -> bool:
     return True
 
 
-@lru_cache(maxsize=4096)
-def _fold_char(char: str) -> str:
-    """One character without case and accents: "" for a combining mark, several characters for a ligature."""
-    if char == "_" or char.isspace():
-        return " "
-    decomposed = unicodedata.normalize("NFKD", char)
-    kept = "".join(part for part in decomposed if unicodedata.category(part)[0] != "M")
-    return kept.casefold().translate(_VARIANTS)
-
-
-def fold(text: str) -> tuple[str, list[int], list[int]]:
-    """Return the folded text and, per folded character, the start and end of what it stands for in `text`.
-
-    Case and accents go, an underscore is a blank, runs of blanks are one blank, ``-LRB-`` is "(" and blanks
-    beside brackets go. A combining mark belongs to the character before it.
-
-    >>> fold("Zoë_K")
-    ('zoe k', [0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
-    >>> fold("a -LRB- b")
-    ('a(b', [0, 2, 8], [1, 7, 9])
-    """
-    chars: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for unit in _UNIT.finditer(text):
-        start, end = unit.span()
-        folded = _BRACKETS[unit[1].lower()] if unit[1] else _fold_char(unit[0])
-        if not folded and ends:
-            ends[-1] = end
-        for char in folded:
-            if char == " " and chars and chars[-1] in " ()[]{}":
-                continue
-            if char in "()[]{}" and chars and chars[-1] == " ":
-                del chars[-1], starts[-1], ends[-1]
-            chars.append(char)
-            starts.append(start)
-            ends.append(end)
-    return "".join(chars), starts, ends
+# A sentence is searched for two words, and the rows of a bag repeat their sentences and words.
+_folded = lru_cache(maxsize=64)(fold)
 
 
 def _occurrences(text: str, word: str) -> Iterable[int]:
@@ -145,8 +101,17 @@ def written_mentions(sentence: str, word: str) -> list[Span]:
     [(0, 4), (11, 15)]
     """
     word = word.strip()
-    spans = ((start, start + len(word)) for start in _occurrences(sentence, word))
-    return [span for span in spans if is_boundary(sentence, span[0]) and is_boundary(sentence, span[1])]
+    spans: list[Span] = []
+    start = sentence.find(word) if word else -1
+    while start >= 0:
+        end = start + len(word)
+        # A blank is a boundary; that is most of them.
+        if (sentence[start - 1 : start] == " " or is_boundary(sentence, start)) and (
+            sentence[end : end + 1] == " " or is_boundary(sentence, end)
+        ):
+            spans.append((start, end))
+        start = sentence.find(word, start + 1)
+    return spans
 
 
 def folded_mentions(sentence: str, word: str) -> list[Span]:
@@ -155,8 +120,8 @@ def folded_mentions(sentence: str, word: str) -> list[Span]:
     >>> folded_mentions("SAO PAULO and são_paulo", "São Paulo")
     [(0, 9), (14, 23)]
     """
-    text, starts, ends = fold(sentence)
-    target = fold(word)[0].strip()
+    text, starts, ends = _folded(sentence)
+    target = _folded(word)[0].strip()
     spans = []
     for first in _occurrences(text, target):
         last = first + len(target) - 1
@@ -173,7 +138,8 @@ def folded_mentions(sentence: str, word: str) -> list[Span]:
 
 def _outside(spans: list[Span], others: list[Span]) -> list[Span]:
     """Those of `spans` that do not lie inside a longer span of `others`."""
-    return [s for s in spans if not any(o[0] <= s[0] and s[1] <= o[1] and o != s for o in others)]
+    inner = [s for s in spans for o in others if o[0] <= s[0] and s[1] <= o[1] and o != s]
+    return [s for s in spans if s not in inner] if inner else spans
 
 
 def _first(pair: tuple[Span, Span]) -> tuple[int, int, Span]:
@@ -226,7 +192,11 @@ def locate(sentence: str, head: str, tail: str, *, policy: str = "first") -> Loc
     tails = written_mentions(sentence, tail) or folded_mentions(sentence, tail)
     if not heads or not tails:
         return Located(heads[0] if heads else NOWHERE, tails[0] if tails else NOWHERE, MISSING)
-    status = UNIQUE if len(heads) == len(tails) == 1 else AMBIGUOUS
+    status = AMBIGUOUS
+    if len(heads) == len(tails) == 1:
+        status = UNIQUE
+        if heads[0][1] <= tails[0][0] or tails[0][1] <= heads[0][0]:
+            return Located(heads[0], tails[0], UNIQUE)
     pair = _choose(_outside(heads, tails), _outside(tails, heads), policy)
     if pair is None:
         # Nothing separate as written, or all of it inside the other entity: folded mentions count too.

@@ -33,6 +33,7 @@ from .folder import (
     is_older_release,
     read_relations,
 )
+from .folding import fold
 from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
 from .mentions import locate
@@ -56,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 _BAGS_A_TABLE = 10_000
 # The siblings that only siblings use are named here, so that the script loader copies them too.
-_COPIED_WITH_THE_SCRIPT = (array_items, locate)
+_COPIED_WITH_THE_SCRIPT = (array_items, fold, locate)
 
 
 class DataError(DatasetGenerationError, ValueError):

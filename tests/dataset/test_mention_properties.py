@@ -3,9 +3,10 @@
 import itertools
 import unicodedata
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nyt_h_dataset import folding
 from nyt_h_dataset.instances import locate_rows
 from nyt_h_dataset.mentions import (
     MISSING,
@@ -164,3 +165,23 @@ def test_a_name_in_another_spelling_is_found_exactly(tokens, form, before, after
 def test_the_ends_of_a_text_are_boundaries(text):
     assert is_boundary(text, 0)
     assert is_boundary(text, len(text))
+
+
+FOLDABLE = st.text(
+    st.one_of(
+        st.sampled_from([*"aB_ \t()[]{}-.'’–øæßİıſ（¨", "\u0301", "\u00a0", "\ue000"]),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(parts=st.lists(st.one_of(FOLDABLE, st.sampled_from(["-LRB-", "-rsb-", "–lrb–", "-lſb-"])), max_size=6))
+def test_folding_at_once_equals_folding_by_character(parts):
+    text = "".join(parts)
+    assert folding.fold(text) == folding._fold_by_char(text)
+
+
+def test_a_long_s_in_an_escape_is_no_escape():
+    assert folding.fold("-lſb-")[0] == "-lsb-"

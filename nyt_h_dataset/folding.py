@@ -1,0 +1,106 @@
+"""Text without case, accents, underscores and bracket escapes, and where each character came from (pure)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
+_GAP = re.compile(r"[\s_]*(?:-((?ai:lrb|rrb|lsb|rsb|lcb|rcb))-|([()\[\]{}]))[\s_]*|[\s_]{2,}")
+_UNIT = re.compile(r"-((?ai:lrb|rrb|lsb|rsb|lcb|rcb))-|.", re.DOTALL)
+# Letters that Unicode does not decompose, and typographic variants of the apostrophe and the hyphen.
+_VARIANTS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+    | dict.fromkeys("‘’`´ʼ", "'")
+    | dict.fromkeys("‐‑‒–—−", "-")
+)
+
+
+@lru_cache(maxsize=4096)
+def _fold_char(char: str) -> str:
+    """One character without case and accents: "" for a combining mark, several characters for a ligature."""
+    if char == "_" or char.isspace():
+        return " "
+    decomposed = unicodedata.normalize("NFKD", char)
+    kept = "".join(part for part in decomposed if unicodedata.category(part)[0] != "M")
+    return kept.casefold().translate(_VARIANTS)
+
+
+class _FoldedChars(dict[int, str]):
+    """Code point -> its one folded character, or _ODD where folding it is more than to exchange it."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        folded = _fold_char(char)
+        plain = len(folded) == 1 and (
+            folded not in " ()[]{}" or folded == char or char == "_" or char.isspace()
+        )
+        self[code] = folded if plain and folded != _ODD else _ODD
+        return self[code]
+
+
+_ODD = "\ue000"
+_FOLDED_CHARS = _FoldedChars()
+
+
+def fold(text: str) -> tuple[str, list[int], list[int]]:
+    """Return the folded text and, per folded character, the start and end of what it stands for in `text`.
+
+    Case and accents go, an underscore is a blank, runs of blanks are one blank, ``-LRB-`` is "(" and blanks
+    beside brackets go. A combining mark belongs to the character before it.
+
+    >>> fold("Zoë_K")
+    ('zoe k', [0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
+    >>> fold("a -LRB- b")
+    ('a(b', [0, 2, 8], [1, 7, 9])
+    """
+    exchanged = text.translate(_FOLDED_CHARS)
+    if _ODD in exchanged:
+        return _fold_by_char(text)
+    # Between brackets and runs of blanks every character stands for itself.
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    done = 0
+    for gap in _GAP.finditer(text):
+        escape, bracket = gap.span(1), gap.span(2)
+        if escape[0] >= 0:
+            char, start, end = _BRACKETS[gap[1].lower()], escape[0] - 1, escape[1] + 1
+        elif bracket[0] >= 0:
+            char, (start, end) = gap[2], bracket
+        else:
+            char, start, end = " ", gap.start(), gap.start() + 1
+        parts += exchanged[done : gap.start()], char
+        starts += range(done, gap.start())
+        ends += range(done + 1, gap.start() + 1)
+        starts.append(start)
+        ends.append(end)
+        done = gap.end()
+    if not done:
+        return exchanged, list(range(len(text))), list(range(1, len(text) + 1))
+    parts.append(exchanged[done:])
+    starts += range(done, len(text))
+    ends += range(done + 1, len(text) + 1)
+    return "".join(parts), starts, ends
+
+
+def _fold_by_char(text: str) -> tuple[str, list[int], list[int]]:
+    """`fold` for any text, one character after the other."""
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for unit in _UNIT.finditer(text):
+        start, end = unit.span()
+        folded = _BRACKETS[unit[1].lower()] if unit[1] else _fold_char(unit[0])
+        if not folded and ends:
+            ends[-1] = end
+        for char in folded:
+            if char == " " and chars and chars[-1] in " ()[]{}":
+                continue
+            if char in "()[]{}" and chars and chars[-1] == " ":
+                del chars[-1], starts[-1], ends[-1]
+            chars.append(char)
+            starts.append(start)
+            ends.append(end)
+    return "".join(chars), starts, ends

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hub_cards import as_code, as_text, dataset_card, markdown_table
@@ -10,6 +10,7 @@ from hub_cards import as_code, as_text, dataset_card, markdown_table
 from .card_figures import BAGS_FILE, LABELS_FILE
 from .card_statistics import CardStatistics
 from .schema import CITATION, DESCRIPTION, HOMEPAGE
+from .verification import Check
 
 FIGURES_FOLDER = "figures"
 _CORPUS = "https://catalog.ldc.upenn.edu/LDC2008T19"
@@ -85,12 +86,16 @@ def card_text(
     statistics: CardStatistics,
     options: Mapping[str, str],
     synthetic: bool,
+    checks: Sequence[Check],
     figures: bool,
     where: str = "PATH_OR_REPO_ID",
 ) -> str:
-    """Return the whole README. `options` are `na`, `bag_key` and `mention_policy`, as the data were built."""
+    """Return the whole README. `options` are `na`, `bag_key` and `mention_policy`, as the data were built.
+
+    `checks` are the published numbers beside those of these data.
+    """
     sections = [
-        ("What is in it", _contents(splits, options)),
+        ("What is in it", _contents(splits, options) + ("" if synthetic else _published(checks))),
         ("Relations", _relations(statistics, figures=figures)),
         ("Label distributions", _distributions(statistics)),
         ("Bags", _bags(statistics, figures=figures)),
@@ -117,6 +122,18 @@ def _contents(splits: Mapping[str, Mapping[str, int]], options: Mapping[str, str
     rows = [[as_code(config), *(f"{rows[name]:,}" for name in names)] for config, rows in splits.items()]
     table = markdown_table(["config (rows)", *map(as_code, names)], rows)
     return f"{table}\n\n" + _COLUMNS.format(bag=_BAG_TEXTS[options["bag_key"]], na=_NA_TEXTS[options["na"]])
+
+
+def _published(checks: Sequence[Check]) -> str:
+    """Whether these are the published data; a copy with other numbers must not pass as them."""
+    wrong = [check for check in checks if not check.ok]
+    if not wrong:
+        return f"\nThe {len(checks)} published facts about NYT-H hold for these data."
+    listed = ", ".join(f"{check.name} {check.here:,} (published: {check.published:,})" for check in wrong[:3])
+    return (
+        f"\n**These are not the published data of NYT-H**: {len(wrong)} of {len(checks)} published facts "
+        f"differ, among them {listed}. Scores on them are not scores on NYT-H."
+    )
 
 
 def _relations(statistics: CardStatistics, *, figures: bool) -> str:

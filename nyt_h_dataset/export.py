@@ -17,17 +17,19 @@ from huggingface_hub import DatasetCardData
 from hub_cards import staged_folder
 
 from .card_figures import draw_figures
-from .card_statistics import CardStatistics, card_statistics
+from .card_statistics import card_statistics
 from .card_text import FIGURES_FOLDER, card_metadata, card_text
 from .loading import load_nyt_h
+from .overlap import flat_table
 from .sample import is_synthetic
 from .schema import CONFIGS
+from .verification import published_checks
 
 README = "README.md"
 SPLITS = ("train", "validation", "test", "na")
 # Small enough that a stream has its first rows soon.
 _ROWS_PER_GROUP = 10_000
-_STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status"]
+_STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status", "head", "tail"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,10 @@ def export_nyt_h(
         num_rows = {
             config: {split: data[split].num_rows for split in SPLITS} for config, data in loaded.items()
         }
-        statistics = _statistics(loaded["sentence"])
+        sentences = loaded["sentence"]
+        tables = {split: _flat_columns(sentences[split]) for split in SPLITS}
+        relations = sentences["test"].features["relation"].names
+        statistics = card_statistics(tables, relations)
         if figures:
             (folder / FIGURES_FOLDER).mkdir()
             draw_figures(statistics, folder / FIGURES_FOLDER)
@@ -110,6 +115,7 @@ def export_nyt_h(
             statistics=statistics,
             options=options,
             synthetic=synthetic,
+            checks=published_checks(tables, relations, na=na),
             figures=figures,
         )
         (folder / README).write_text(text, encoding="utf-8")
@@ -117,10 +123,8 @@ def export_nyt_h(
     return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size)
 
 
-def _statistics(data: datasets.DatasetDict) -> CardStatistics:
-    columns = {split: data[split].select_columns(_STATISTICS_COLUMNS) for split in SPLITS}
-    tables = {split: rows.with_format("arrow")[:] for split, rows in columns.items()}
-    return card_statistics(tables, data["test"].features["relation"].names)
+def _flat_columns(dataset: datasets.Dataset) -> pa.Table:
+    return flat_table(dataset.select_columns(_STATISTICS_COLUMNS).with_format("arrow")[:])
 
 
 def _write_config(data: datasets.DatasetDict, folder: Path) -> datasets.DatasetInfo:

@@ -15,10 +15,11 @@ _COLUMNS = ("bag_id", "relation", "bag_label", "mention_status")
 def flat_table(rows: pa.Table) -> pa.Table:
     """Return the columns that are compared, flat; outer blanks of the sentences are stripped.
 
-    `rows` is a split of the `sentence` config as an Arrow table.
+    `rows` is a split of the `sentence` config as an Arrow table; its sentences may be left out.
     """
     table = rows.select(_COLUMNS)
-    table = table.append_column("sentence", pc.utf8_trim_whitespace(rows["sentence"]))
+    if "sentence" in rows.column_names:
+        table = table.append_column("sentence", pc.utf8_trim_whitespace(rows["sentence"]))
     for entity in ("head", "tail"):
         table = table.append_column(f"{entity}_guid", pc.struct_field(rows[entity], "guid"))
     return table

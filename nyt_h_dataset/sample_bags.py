@@ -87,12 +87,19 @@ class BagMaker:
             drawn.setdefault(sentence.text, (sentence, expressed))
         return list(drawn.values())
 
+    def overlapping(self, pair: tuple[Entity, Entity]) -> Sentence | None:
+        """Now and then, where one name lies in the other: a sentence with the longer name only."""
+        head, tail = pair
+        if (head.part == tail.word or tail.part == head.word) and self.rng.random() < 0.15:
+            if head.part:
+                return write_overlapping(self.rng, head, tail, longer_is_head=True)
+            return write_overlapping(self.rng, tail, head, longer_is_head=False)
+        return None
+
     def _sentence(self, pair: tuple[Entity, Entity], relations: list[str]) -> tuple[Sentence, str]:
         rng, (head, tail) = self.rng, pair
-        if (head.part == tail.word or tail.part == head.word) and rng.random() < 0.15:
-            if head.part:
-                return write_overlapping(rng, head, tail, longer_is_head=True), ""
-            return write_overlapping(rng, tail, head, longer_is_head=False), ""
+        if overlapping := self.overlapping(pair):
+            return overlapping, ""
         expressed = ""
         if relations and rng.random() < _EXPRESSED:
             expressed = rng.choice(relations)

@@ -57,7 +57,9 @@ class FullCorpus:
     def _sentence(self, pair: tuple[Entity, Entity], expressed: str, texts: set[str]) -> Sentence:
         templates = RELATIONS[expressed].templates if expressed else NEUTRAL
         while True:
-            sentence = write_sentence(self.rng, *pair, self.rng.choice(templates))
+            sentence = None if expressed else self.maker.overlapping(pair)
+            if sentence is None:
+                sentence = write_sentence(self.rng, *pair, self.rng.choice(templates))
             if sentence.text not in texts:
                 texts.add(sentence.text)
                 return sentence

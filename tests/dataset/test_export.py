@@ -16,6 +16,7 @@ from huggingface_hub import DatasetCard
 from nyt_h_dataset import load_nyt_h, write_sample
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.export import export_nyt_h
+from nyt_h_dataset.verification import Check
 
 CONFIGS = ("sentence", "bag")
 SPLITS = ("train", "validation", "test", "na")
@@ -139,6 +140,22 @@ def test_synthetic_data_are_called_so_and_real_data_are_newswire(card, folder, c
     assert DatasetCard(real).data.license == "other"
     assert "newswire of the New York Times" in real
     assert "Linguistic Data Consortium" in real
+
+
+def test_a_copy_that_is_not_the_published_one_says_so(card, folder, cache, tmp_path, monkeypatch):
+    """USER_REPORTS 11 and 12: what is called NYT-H has its numbers, or the card says that it has not."""
+    assert "published facts" not in card, "synthetic data are announced as such"
+    out = export_nyt_h(folder.path, tmp_path / "a", cache_dir=cache, figures=False).path
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert "**These are not the published data of NYT-H**: 14 of 20 published facts differ" in text
+    assert "relations, NA among them 3 (published: 22), train_nonna and na_train rows 3" in text
+    monkeypatch.setattr(
+        "nyt_h_dataset.export.published_checks", lambda *_, na: [Check("rows", 3, 3)] if na == "all" else []
+    )
+    out = export_nyt_h(folder.path, tmp_path / "b", cache_dir=cache, figures=False, na="all").path
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert "The 1 published facts about NYT-H hold for these data." in text
+    assert "not the published" not in text
 
 
 def test_an_archive_of_synthetic_data_is_called_synthetic_too(source, built, tmp_path):

@@ -88,6 +88,9 @@ def test_bags_come_one_by_one_with_different_pairs_and_all_relations(corpus):
     test = [row for name, bag in bags if name == "test.json" for row in bag]
     assert {row.relation for row in test} == set(RELATIONS)
     assert sum(row.judged == "yes" for row in test) == 5_202
+    lengths = [(row.sentence.head, row.sentence.tail) for row in test]
+    overlapping = sum(head[0] < tail[1] and tail[0] < head[1] for head, tail in lengths)
+    assert 0 < overlapping < 0.05 * len(test), "one name inside the other, now and then"
     assert {name for name, _ in bags} == {"test.json", "train_nonna.json", "dev.json"}
 
 

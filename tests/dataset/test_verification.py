@@ -8,10 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nyt_h_dataset import published, verification
+from nyt_h_dataset import load_nyt_h, published, verification
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.corpus_statistics import imbalance_ratio, jensen_shannon, perplexity, shares
-from nyt_h_dataset.verification import verify_nyt_h
+from nyt_h_dataset.overlap import flat_table
+from nyt_h_dataset.verification import published_checks, verify_nyt_h
 
 
 def change(record, instance_id, **changes):
@@ -125,6 +126,26 @@ def test_each_rule_of_the_release_is_checked(corpus, cache, right, file, changes
     corpus.records[file][-1] |= changes
     corpus.write()
     assert fact in differing(verify_nyt_h(corpus.path, cache_dir=cache))
+
+
+def test_the_size_of_train_is_published_with_its_sampled_na_rows_only(corpus, cache):
+    data = load_nyt_h(corpus.path, na="none", cache_dir=cache)
+    tables = {name: flat_table(split.with_format("arrow")[:]) for name, split in data.items()}
+    names = data["test"].features["relation"].names
+    sampled, none = (published_checks(tables, names, na=na) for na in ("sampled", "none"))
+    assert [check for check in sampled if check.name != "train_nonna and na_train rows"] == list(none)
+    assert len(none) == len(sampled) - 1
+
+
+def test_the_twins_of_the_real_sentences_are_those_of_the_expected_counts(real_data, cache):
+    """Joined by sentence there are 133 units and 166 (unit, relation) pairs; other rows are duplicates."""
+    expected = json.loads((real_data / "expected_scores.json").read_text())
+    counts = expected["sent2sent/majority"]["expected_by_sentence"]["counts"]
+    report = verify_nyt_h(real_data, cache_dir=cache).report
+    # Every twin sentence of these data has exactly two relations.
+    assert report["twins"]["test"]["sentences"] == counts["num_pairs"] - counts["num_units"] == 33
+    assert report["duplicate rows within"]["test"] == report["rows"]["test"] - counts["num_pairs"] == 66
+    assert report["bags"]["test"] == expected["bag2bag/majority"]["counts"]["num_units"]
 
 
 def test_the_numbers_of_the_report(corpus, cache):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .bags import BAG_KEYS
+from .corpus_commands import add_corpus_commands
 from .download import download_nyt_h
 from .export import export_nyt_h
 from .mentions import POLICIES
@@ -134,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("--no_figures", action="store_true", help="leave out the pictures (and matplotlib)")
     export.set_defaults(run=_export)
+    add_corpus_commands(commands)
     return parser
 
 

@@ -25,7 +25,7 @@ def counted(rows):
     return gold, (first, second), options, counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns, st.sampled_from([0.0, 1.0]), st.sampled_from([1.0, 2.0]))
 def test_points_of_the_line_are_the_family(rows, zero_division, beta):
     gold, systems, options, (first, second) = counted(rows)
@@ -54,7 +54,7 @@ def test_points_of_the_line_are_the_family(rows, zero_division, beta):
             np.testing.assert_allclose(scores[[0, 2, 3, 4]], expected, atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(columns)
 def test_contributions_add_up_and_crossings_are_sign_changes(rows):
     _, _, _, (first, second) = counted(rows)

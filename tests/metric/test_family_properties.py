@@ -27,7 +27,7 @@ def values(scores, average, beta=1.0):
     return [scores[f"{average}_{measure}"] for measure in ("precision", "recall", last)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60)
 @given(
     columns=COLUMNS,
     labels=st.none() | st.sets(st.integers(0, 8), min_size=1).map(sorted),
@@ -58,7 +58,7 @@ def test_scikit_learn_parity(columns, labels, beta, zero_division, seed):
         np.testing.assert_allclose(values(ours["supported"], "macro", beta), theirs, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns=COLUMNS, negative=st.integers(0, 5), seed=st.integers(0, 99))
 def test_invariances(columns, negative, seed):
     references, predictions = map(np.array, columns)
@@ -88,7 +88,7 @@ def test_invariances(columns, negative, seed):
     assert weighted["micro_f1"] == pytest.approx(scores["micro_f1"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns=COLUMNS, zero_division=st.sampled_from([0.0, 0.5, 1.0]))
 def test_averages_lie_within_the_class_scores(columns, zero_division):
     references, predictions = columns
@@ -105,7 +105,7 @@ def test_averages_lie_within_the_class_scores(columns, zero_division):
                 assert min(column) - 1e-12 <= scores[key] <= max(column) + 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(references=st.lists(st.integers(0, 5), min_size=2).filter(lambda labels: len(set(labels)) > 1))
 def test_perfect_is_one(references):
     scores = f1_family(predictions=references, references=references)
@@ -113,7 +113,7 @@ def test_perfect_is_one(references):
     assert list(scores.values()) == pytest.approx([1] * len(scores), abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns=COLUMNS, cut=st.integers(1, 59), given_labels=st.booleans(), weighted=st.booleans())
 def test_merged_shards_equal_the_whole(columns, cut, given_labels, weighted):
     references, predictions = columns

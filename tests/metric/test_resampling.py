@@ -52,7 +52,7 @@ def test_counts_of_bags_add_up_to_the_counts_of_the_metric(rows, with_bags):
                 np.testing.assert_array_equal(parts[name][0], getattr(expected, name))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(columns, st.randoms(use_true_random=False), st.booleans())
 def test_order_of_rows_and_names_of_bags_change_nothing(rows, random, stratify):
     first, second, gold, bags = map(list, zip(*rows, strict=True))
@@ -118,7 +118,7 @@ def by_single_bags(predictions, gold, bags, n_resamples, stratify=False):
 def test_distribution_is_that_of_drawing_single_bags(with_bags, stratify):
     first, _, gold, bags = made(1)
     used = bags if with_bags else np.arange(len(gold))
-    single = by_single_bags(first, gold, used, 1500, stratify)
+    single = by_single_bags(first, gold, used, 700, stratify)
     result = bootstrap_interval(
         predictions=first,
         references=gold,

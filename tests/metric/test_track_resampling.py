@@ -55,7 +55,7 @@ def test_a_resample_of_a_track_equals_scoring_the_drawn_bags():
     rows, by_id = shared["references"], {p["instance_id"]: p for p in first}
     bags = list(dict.fromkeys(row["bag_id"] for row in rows))
     rng, drawn = np.random.default_rng(0), []
-    for _ in range(150):
+    for _ in range(100):
         references, predictions = [], []
         for copy, bag in enumerate(rng.choice(bags, len(bags))):
             for row in (row for row in rows if row["bag_id"] == bag):

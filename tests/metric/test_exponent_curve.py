@@ -54,6 +54,13 @@ def test_points_of_the_line_are_the_family(rows, zero_division, beta):
             np.testing.assert_allclose(scores[[0, 2, 3, 4]], expected, atol=1e-12)
 
 
+def test_two_points_are_the_ends_of_the_line():
+    counts = class_counts(predictions=["a", "b", "b"], references=["a", "a", "b"])
+    curve = exponent_curve(counts_a=counts, counts_b=counts, measure="recall", num_points=2)
+    assert curve.exponents.tolist() == [0, 1]
+    assert curve.scores_a.tolist() == pytest.approx([3 / 4, 2 / 3])
+
+
 @settings(max_examples=100)
 @given(columns)
 def test_contributions_add_up_and_crossings_are_sign_changes(rows):

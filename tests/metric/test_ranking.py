@@ -269,3 +269,4 @@ def test_curve_can_be_thinned_for_drawing():
     assert thin.k[-1] == 12_000
     np.testing.assert_array_equal(thin.precision, full.precision[thin.k - 1])
     np.testing.assert_array_equal(thin.recall, full.recall[thin.k - 1])
+    assert pr_curve(scores=scores, gold=gold, max_points=2).k.tolist() == [1, 12_000]

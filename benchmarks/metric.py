@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import classification_report
 
-from weighted_f1_metric.fscore import f1_family
+from weighted_f1_metric.family import f1_family
 from weighted_f1_metric.ranking import ranking_measures
 from weighted_f1_metric.resampling import bootstrap_interval
 

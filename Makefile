@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+OLD_VENV ?= .venv-old
+OLD_STAMP := $(OLD_VENV)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check test-old-datasets bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,5 +24,21 @@ check: $(STAMP)  ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+$(OLD_STAMP): constraints-old.txt
+	$(PYTHON) -m venv $(OLD_VENV)
+	$(OLD_VENV)/bin/python -m pip install --quiet -c constraints-old.txt "datasets==3.6.0" pyarrow pytest
+	touch $@
+
+# The newest datasets writes the exported folder, the old one reads it.
+test-old-datasets: export NYT_H_EXPORTED = $(OLD_VENV)/exported
+test-old-datasets: $(OLD_STAMP) $(STAMP)  ## the same rows on the last major that runs loading scripts
+	$(BIN)/python -m pytest tests/dataset/test_majors.py -k exported
+	$(OLD_VENV)/bin/python -m pytest tests/dataset/test_majors.py
+
+bench: $(STAMP)  ## the benchmarks that need no data: metric, mentions, dataset (nothing else should run)
+	$(BIN)/python -m benchmarks.metric
+	$(BIN)/python -m benchmarks.mentions
+	$(BIN)/python -m benchmarks.dataset
+
 clean:
-	rm -rf $(VENV) demo-output build *.egg-info
+	rm -rf $(VENV) $(OLD_VENV) demo-output build *.egg-info

@@ -240,6 +240,19 @@ def test_integers_far_apart_and_many_classes():
         assert scores == expected
 
 
+@pytest.mark.parametrize("num_labels", [255, 256, 257, 600])
+def test_strings_count_like_integers_at_any_number_of_labels(num_labels):
+    rng = np.random.default_rng(num_labels)
+    y = np.concatenate([np.arange(num_labels), rng.integers(0, num_labels, 2000)])
+    p = np.where(rng.random(len(y)) < 0.5, y, rng.integers(0, num_labels, len(y)))
+    named = [[f"{label:04d}" for label in column] for column in (y.tolist(), p.tolist())]
+    strings = class_counts(predictions=named[1], references=named[0], negative_label="0007")
+    integers = class_counts(predictions=p, references=y, negative_label=7)
+    assert [int(label) for label in strings.labels] == list(integers.labels)
+    for name in ("true_positives", "predicted", "support"):
+        assert getattr(strings, name).tolist() == getattr(integers, name).tolist()
+
+
 def test_more_rows_than_one_block():
     rng = np.random.default_rng(2)
     y, p = rng.integers(0, 5, 150_000), rng.integers(0, 5, 150_000)

@@ -153,6 +153,13 @@ def test_a_refusal_says_how_to_do_it_by_hand(server, tmp_path, status):
     assert names(tmp_path) == []
 
 
+def test_a_connection_that_brings_nothing_leaves_nothing(server, tmp_path):
+    server.cut = 0
+    with pytest.raises(ConnectionError, match="could not be downloaded"):
+        download_nyt_h(tmp_path, url=server.url, quiet=True, retries=0)
+    assert names(tmp_path) == []
+
+
 def test_a_machine_without_access_is_told_what_to_do(server, tmp_path, capsys):
     url = server.url
     server.server_close()

@@ -158,11 +158,26 @@ def test_a_copy_that_is_not_the_published_one_says_so(card, folder, cache, tmp_p
     assert "not the published" not in text
 
 
-def test_an_archive_of_synthetic_data_is_called_synthetic_too(source, built, tmp_path):
+def test_an_archive_of_synthetic_data_is_called_synthetic_too(source, built, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "default")
     with tarfile.open(tmp_path / "nyt-h.tar.bz2", "w:bz2") as tar:
         tar.add(source, "data")
     out = export_nyt_h(tmp_path / "nyt-h.tar.bz2", tmp_path / "out", cache_dir=built, figures=False).path
     assert "> **Synthetic data.**" in (out / "README.md").read_text(encoding="utf-8")
+    assert not (tmp_path / "default").exists(), "unpacked once, in the cache that was named"
+
+
+def test_unknown_relations_are_treated_as_asked(folder, cache, tmp_path):
+    folder.records["dev.json"][0]["relation"] = "/new/one"
+    folder.write()
+    with pytest.raises(ValueError, match=r"'/new/one' is not in rel2id\.json"):
+        export_nyt_h(folder.path, tmp_path / "out", cache_dir=cache, figures=False)
+    assert not (tmp_path / "out").exists()
+    out = export_nyt_h(
+        folder.path, tmp_path / "out", cache_dir=cache, figures=False, unknown_relation="na"
+    ).path
+    rows = datasets.load_dataset(str(out), "sentence", split="validation", cache_dir=str(tmp_path / "again"))
+    assert rows["relation"][:] == [0]
 
 
 def test_the_tables_are_plain_counts_of_the_raw_files(card, source):
@@ -281,7 +296,7 @@ def test_markup_in_relation_names_stays_text(folder, cache, tmp_path):
         "a|b",
         "`x` **y**",
         "<script>alert(1)</script>",
-        "$\\frac",
+        "$\\frac$",
         "{{ 1 }}",
         "yes",
         "1: [x](y)\n---\nz",

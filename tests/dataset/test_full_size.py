@@ -79,6 +79,25 @@ def test_a_bag_is_written_as_planned(corpus):
     assert single == ["yes"] * 20
 
 
+def test_no_sentence_comes_twice_in_a_bag(corpus):
+    texts = [row.sentence.text for row in corpus.bag(BagPlan(1, (0,) * 120))]
+    assert len(set(texts)) == 120
+
+
+def test_dev_is_split_off_train_by_row_to_the_row(monkeypatch):
+    """The whole stream, with small files: each has exactly its size, and bags stand on both sides."""
+    sizes = {"train_nonna.json": 700, "dev.json": 90}
+    monkeypatch.setattr("nyt_h_dataset.sample_full.FULL_SIZES", sizes)
+    monkeypatch.setattr("nyt_h_dataset.sample_full.plan_test", lambda _: [BagPlan(1, (0,))])
+    monkeypatch.setattr("nyt_h_dataset.sample_full.plan_na", lambda _: iter([("na_rest.json", 3)]))
+    found, pairs = Counter(), {"train_nonna.json": set(), "dev.json": set()}
+    for name, bag in FullCorpus(random.Random(3)).stream():
+        found[name] += len(bag)
+        pairs.get(name, set()).add(bag[0].pair)
+    assert found == {**sizes, "test.json": 1, "na_rest.json": 3}
+    assert pairs["train_nonna.json"] & pairs["dev.json"]
+
+
 def test_bags_come_one_by_one_with_different_pairs_and_all_relations(corpus):
     """Streaming: the first bags are there without the rest, and each is a pair of its own."""
     bags = list(islice(corpus.stream(), 4_500))

@@ -6,12 +6,13 @@ import random
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from nyt_h_dataset import load_nyt_h, published, verification
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.corpus_statistics import imbalance_ratio, jensen_shannon, perplexity, shares
-from nyt_h_dataset.overlap import flat_table
+from nyt_h_dataset.overlap import flat_table, twins
 from nyt_h_dataset.verification import published_checks, verify_nyt_h
 
 
@@ -176,6 +177,12 @@ def test_the_numbers_of_the_report(corpus, cache):
     divergence = report["label divergence in bits (Jensen-Shannon, base 2)"]
     assert divergence["train/test"] == pytest.approx(jensen_shannon([0, 1, 2], [0, 1, 3]))
     assert divergence["train/test yes"] == pytest.approx(jensen_shannon([0, 1, 2], [0, 0, 1]))
+
+
+@pytest.mark.parametrize(("answers", "mixed"), [([1, 0], 1), ([1, 1], 0), ([0, 0], 0), ([1, 2], 0)])
+def test_mixed_twins_have_a_yes_and_a_no(answers, mixed):
+    table = pa.table({"bag_id": ["b"] * 2, "sentence": ["s"] * 2, "relation": [1, 2], "bag_label": answers})
+    assert twins(table) == {"sentences": 1, "rows": 2, "mixed": mixed}
 
 
 def test_relations_that_are_missing_on_one_side_are_named(corpus, cache):

@@ -7,7 +7,8 @@ import unicodedata
 from functools import lru_cache
 
 _BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
-_GAP = re.compile(r"[\s_]*(?:-((?ai:lrb|rrb|lsb|rsb|lcb|rcb))-|([()\[\]{}]))[\s_]*|[\s_]{2,}")
+# In text whose characters are exchanged already. No optional blanks in front: they would make it slow.
+_GAP = re.compile(r"-[lr][rsc]b-|[()\[\]{}]|  +")
 _UNIT = re.compile(r"-((?ai:lrb|rrb|lsb|rsb|lcb|rcb))-|.", re.DOTALL)
 # Letters that Unicode does not decompose, and typographic variants of the apostrophe and the hyphen.
 _VARIANTS = str.maketrans(
@@ -63,20 +64,29 @@ def fold(text: str) -> tuple[str, list[int], list[int]]:
     starts: list[int] = []
     ends: list[int] = []
     done = 0
-    for gap in _GAP.finditer(text):
-        escape, bracket = gap.span(1), gap.span(2)
-        if escape[0] >= 0:
-            char, start, end = _BRACKETS[gap[1].lower()], escape[0] - 1, escape[1] + 1
-        elif bracket[0] >= 0:
-            char, (start, end) = gap[2], bracket
+    for gap in _GAP.finditer(exchanged):
+        (start, end), char = gap.span(), gap[0]
+        before, after = start, end
+        if char[0] == " ":
+            # Blanks beside a bracket go with the bracket, before (the next gap) or behind (the last one).
+            if start < done or _GAP.match(exchanged, end):
+                continue
+            char, end = " ", start + 1
         else:
-            char, start, end = " ", gap.start(), gap.start() + 1
-        parts += exchanged[done : gap.start()], char
-        starts += range(done, gap.start())
-        ends += range(done + 1, gap.start() + 1)
+            if char[0] == "-":
+                char = _BRACKETS.get(text[start + 1 : end - 1].lower(), "")
+                if not char or not text[start:end].isascii():
+                    return _fold_by_char(text)
+            while before > done and exchanged[before - 1] == " ":
+                before -= 1
+            while exchanged[after : after + 1] == " ":
+                after += 1
+        parts += exchanged[done:before], char
+        starts += range(done, before)
+        ends += range(done + 1, before + 1)
         starts.append(start)
         ends.append(end)
-        done = gap.end()
+        done = after
     if not done:
         return exchanged, list(range(len(text))), list(range(1, len(text) + 1))
     parts.append(exchanged[done:])

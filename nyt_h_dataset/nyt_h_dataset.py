@@ -39,7 +39,7 @@ from .instances import instance_table
 from .mentions import locate
 from .record_arrays import array_items
 from .record_lines import RecordError
-from .records import Shard, read_blocks, shards
+from .records import Shard, read_ahead, read_blocks, shards
 from .schema import (
     CITATION,
     CONFIGS,
@@ -206,7 +206,7 @@ class NytH(datasets.ArrowBasedBuilder):
         schema = sentence_features(relations).arrow_schema
         for part in parts:
             unknown: Counter[str] = Counter()
-            for block in read_blocks(part):
+            for block in read_ahead(read_blocks(part)):
                 self._ids.add(block)
                 self._report_extra_keys(block.extra_keys, part.path)
                 table, unknown_here = instance_table(

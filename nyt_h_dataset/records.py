@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
@@ -134,6 +135,15 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
         raise RecordError(
             f"{shard.path} holds no records; a split may not be empty. Was it cut off when it was copied?"
         )
+
+
+def read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the same blocks; while one is in use, the next is being read (Arrow parses without the GIL)."""
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        coming = reader.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, blocks, None)
+            yield block
 
 
 def _state(path: str) -> tuple[int, int, int]:

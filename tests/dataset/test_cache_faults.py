@@ -48,13 +48,16 @@ def test_a_file_replaced_while_the_cache_is_built_is_noticed(
     assert len(load_nyt_h(folder.path, config, cache_dir=cache, split="test")) == 2
 
 
-def test_a_file_that_grows_while_a_stream_reads_it_is_named(folder):
-    stream = iter(load_nyt_h(folder.path, streaming=True, split="test"))
-    next(stream)
-    with open(folder.path / "test.json", "a") as file:
+def test_a_file_that_grows_while_it_is_read_is_named(folder):
+    """Streams have no fingerprint to compare; each part of a file compares its own beginning and end."""
+    path = folder.path / "test.json"
+    (shard,) = records.shards(str(path), 4)
+    blocks = records.read_blocks(shard, block_bytes=10)
+    next(blocks)
+    with open(path, "a") as file:
         file.write(json.dumps(folder.records["dev.json"][0]) + "\n")
     with pytest.raises(ValueError, match=r"test\.json was replaced or written to while it was read"):
-        list(stream)
+        list(blocks)
 
 
 def test_a_shard_whose_file_lost_its_end_does_not_hang(folder):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nyt_h_dataset import records
 from nyt_h_dataset.record_lines import COLUMNS, check_line
-from nyt_h_dataset.records import RecordError, read_blocks, shards
+from nyt_h_dataset.records import RecordError, read_ahead, read_blocks, shards
 
 ENTITY = {"guid": "/guid/1", "word": "Ann", "type": "/people/person"}
 
@@ -131,3 +131,26 @@ def test_a_fault_in_a_later_shard_has_its_line_in_the_file(tmp_path):
     path.write_text("".join(line(n) + "\n" for n in range(20)) + "{\n")
     with pytest.raises(RecordError, match=r"a\.json:21: "):
         read(path, shard_bytes=700, block_bytes=300)
+
+
+def test_reading_ahead_gives_the_same_blocks_and_the_same_fault(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("".join(line(n) + "\n" for n in range(30)) + "{\n")
+    (shard,) = shards(str(path), 0)
+    found, plain = [], []
+    with pytest.raises(RecordError, match=r"a\.json:31: ") as ahead:
+        found.extend(block.columns for block in read_ahead(read_blocks(shard, block_bytes=300)))
+    with pytest.raises(RecordError) as direct:
+        plain.extend(block.columns for block in read_blocks(shard, block_bytes=300))
+    assert str(ahead.value) == str(direct.value)
+    assert len(found) == len(plain) > 2
+    assert all(a.equals(b) for a, b in zip(found, plain, strict=True))
+
+
+def test_reading_ahead_may_be_left_early(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("".join(line(n) + "\n" for n in range(30)))
+    blocks = read_ahead(read_blocks(shards(str(path), 0)[0], block_bytes=300))
+    next(blocks)
+    blocks.close()
+    assert list(blocks) == []

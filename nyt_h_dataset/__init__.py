@@ -4,6 +4,10 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
+from .agreement import Agreement, cohen_kappa
+from .annotation import Judged, merge_answers, write_sheet
+from .building import Built, build_corpus
+from .conversion import Conversion, convert_corpus
 from .loading import load_nyt_h, mention_counts
 from .nyt_h_dataset import NytH
 from .sample import SampleInfo, write_sample
@@ -12,9 +16,18 @@ from .schema import BAG_LABELS, NEGATIVE_RELATION
 __all__ = [
     "BAG_LABELS",
     "NEGATIVE_RELATION",
+    "Agreement",
+    "Built",
+    "Conversion",
+    "Judged",
     "NytH",
     "SampleInfo",
+    "build_corpus",
+    "cohen_kappa",
+    "convert_corpus",
     "load_nyt_h",
     "mention_counts",
+    "merge_answers",
     "write_sample",
+    "write_sheet",
 ]

@@ -10,8 +10,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from hub_cards import staged_folder
-
 from .schema import BAG_LABEL_FILE, BAG_LABELS, DATA_FILES, NEGATIVE_RELATION, RECORD_FILES, RELATION_FILE
 
 
@@ -55,6 +53,9 @@ def release_folder(out: str | os.PathLike[str], *, overwrite: bool = False) -> I
     Raises:
         ValueError: `out` is a file or not empty; with `overwrite`, it holds anything but a release's files.
     """
+    # It brings the libraries of cards along, which reading NYT-H does without.
+    from hub_cards import staged_folder
+
     with staged_folder(out, overwrite=overwrite, replaceable=DATA_FILES) as folder, ExitStack() as stack:
         files = {
             name: stack.enter_context(open(folder / name, "w", encoding="utf-8", newline="\n"))

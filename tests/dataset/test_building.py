@@ -1,11 +1,9 @@
-"""Building a data set of a distantly supervised corpus: what is dropped, what is drawn, what is counted."""
+"""Building a data set of a distantly supervised corpus: what is dropped, drawn and counted."""
 
 import json
-import random
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 from nyt_h_dataset import load_nyt_h
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.building import DroppedRelation, build_corpus
-from nyt_h_dataset.selection import dev_rows, joint_codes, na_sample, needless_na_rows
 
 RECORD_FILES = ("train_nonna.json", "na_train.json", "na_rest.json", "dev.json", "test.json")
 
@@ -34,14 +31,13 @@ class Corpus:
         for _ in range(times):
             self.count += 1
             number = f"R#{self.count}"
-            sentence = f"Ann{pair} saw Bonn {text or number} ."
             self.records[file].append(
                 {
                     "instance_id": number,
                     "bag_id": f"{file}#{pair}",
                     "relation": relation,
                     "bag_label": label,
-                    "sentence": sentence,
+                    "sentence": f"Ann{pair} saw Bonn {text or number} .",
                     "head": {"guid": f"g{pair}", "word": f"Ann{pair}", "type": ""},
                     "tail": {"guid": "b", "word": "Bonn", "type": ""},
                 }
@@ -80,17 +76,15 @@ def files(built):
 
 
 def check_nothing_is_lost(built):
-    dropped = (
-        built.duplicates_in_train + built.duplicates_in_test + built.duplicates_of_test + built.na_repeats
-    )
-    assert sum(built.rows_in.values()) == sum(built.rows_out.values()) + dropped
+    dropped = built.duplicates_in_train + built.duplicates_in_test + built.duplicates_of_test
+    assert sum(built.rows_in.values()) == sum(built.rows_out.values()) + dropped + built.na_repeats
     assert {name: len(rows) for name, rows in files(built).items()} == built.rows_out
 
 
 def test_a_corpus_without_faults_is_only_drawn_anew(corpus, cache):
     built = build(corpus, cache)
     check_nothing_is_lost(built)
-    # 41 rows of 21 pairs; a tenth of them is 4, so two pairs of two rows or one more pair.
+    # A tenth of 41 rows in pairs of two and one.
     assert built.rows_out["dev.json"] in (4, 5)
     assert built.rows_out["train_nonna.json"] == 41 - built.rows_out["dev.json"]
     assert built.rows_out["na_train.json"] == built.rows_out["train_nonna.json"]
@@ -129,7 +123,7 @@ def test_relations_become_na_for_the_first_reason_that_holds(corpus, cache):
 
 
 def test_relations_without_a_yes_can_be_kept(corpus, cache):
-    corpus.add("train_nonna.json", "open", 1, times=3).add("test.json", "open", 400)
+    corpus.add("train_nonna.json", "open", times=3).add("test.json", "open", 400)
     assert "open" in build(corpus, cache, require_yes=False).relations
     assert "open" in build(corpus, cache, "other").dropped_relations
 
@@ -163,8 +157,6 @@ def test_dropped_relations_of_one_sentence_make_one_na_row(corpus, cache):
 
 @pytest.mark.parametrize("split_by", ["pair", "instance", "keep"])
 def test_the_seed_draws(corpus, cache, split_by):
-    corpus.add("na_train.json", "NA", 3, times=50)
-
     def drawn(out, seed):
         built = build(corpus, cache, out, seed=seed, split_by=split_by, na_ratio=0.5)
         check_nothing_is_lost(built)
@@ -196,12 +188,8 @@ def test_dev_by_instance_is_exact_and_shares_pairs_and_dev_by_pair_does_not(corp
 def test_a_pair_has_one_bag_wherever_its_rows_came_from(corpus, cache):
     corpus.add("dev.json", "good", 5)
     built = build(corpus, cache, split_by="instance")
-    bags = {}
-    for rows in files(built).values():
-        for r in rows:
-            bags.setdefault(r["head"]["guid"], set()).add(r["bag_id"])
-    assert all(len(found) == 1 for found in bags.values())
-    assert len(set.union(*bags.values())) == len(bags)
+    pairs = {(r["head"]["guid"], r["bag_id"]) for rows in files(built).values() for r in rows}
+    assert len({guid for guid, _ in pairs}) == len({bag for _, bag in pairs}) == len(pairs)
 
 
 ROWS = st.tuples(
@@ -241,7 +229,7 @@ def test_the_sample_builds_and_counts_add_up(sample, tmp_path, cache):
     built = build_corpus(sample, tmp_path / "out", min_train=30, cache_dir=cache)
     check_nothing_is_lost(built)
     assert len(built.relations) > 3
-    json.dumps(built.to_json())
+    assert json.loads(json.dumps(built.to_json()))["rows_out"] == built.rows_out
     data = load_nyt_h(built.path, cache_dir=cache)
     assert data["train"].num_rows == built.rows_out["train_nonna.json"] + built.rows_out["na_train.json"]
 
@@ -297,23 +285,6 @@ def test_too_few_na_rows(corpus, cache):
         ValueError, match=r"no rows are left for na_train\.json; the corpus needs at least two NA rows"
     ):
         build(corpus, cache)
-
-
-def test_parts_of_the_selection():
-    rng = random.Random(3)
-    rows = np.array([[rng.randrange(4) for _ in range(3)] for _ in range(200)])
-    codes = joint_codes(*rows.T)
-    same = (rows[:, None] == rows[None]).all(axis=2)
-    assert ((codes[:, None] == codes[None]) == same).all()
-    huge = np.array([2**40, 2**40, 7])
-    assert joint_codes(huge, huge, huge).tolist() == [1, 1, 0]
-    assert dev_rows(np.arange(10), fraction=0.25, split_by="instance", seed=0).sum() == 2
-    assert dev_rows(np.array([4] * 9 + [5]), fraction=0.01, split_by="pair", seed=0).sum() == 0
-    assert (
-        na_sample(np.arange(100), size=10, seed=0).tolist()
-        != na_sample(np.arange(100), size=10, seed=1).tolist()
-    )
-    assert needless_na_rows(np.zeros(3, int), negative=np.array([True] * 3)).tolist() == [False, True, True]
 
 
 def test_the_command_builds_and_reports(corpus, cache, capsys):

@@ -192,7 +192,7 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
     # on it).
     if data.startswith(b"{") and (text[line_ends + 1] == _BRACE).all() and _is_utf8(data):
         try:
-            table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=1 << 20), _PARSE)
+            table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=1 << 21), _PARSE)
         except pa.ArrowInvalid:
             table = None
         if table is not None and table.num_rows == num_lines:
@@ -213,10 +213,15 @@ def _parse_lines(data: bytes, shard: Shard, offset: int) -> Block:
 
 
 def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    # Arrow looks at the bytes where they lie; decoding would make a text of them only to throw it away.
+    ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     try:
-        return data.isascii() or bool(data.decode())
-    except UnicodeDecodeError:
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(data)]).validate(full=True)
+    except pa.ArrowInvalid:
         return False
+    return True
 
 
 def _flatten(table: pa.Table) -> pa.Table:

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nyt_h_dataset import records
@@ -154,3 +154,18 @@ def test_reading_ahead_may_be_left_early(tmp_path):
     next(blocks)
     blocks.close()
     assert list(blocks) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.one_of(st.binary(max_size=8), st.text(max_size=4).map(str.encode)))
+@example(data=b"\xed\xa0\x80")
+@example(data=b"\xc0\xaf")
+@example(data=b"\xf4\x90\x80\x80")
+@example(data=b"\xc3")
+def test_utf8_is_what_python_calls_utf8(data):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        assert not records._is_utf8(data)
+    else:
+        assert records._is_utf8(data)

@@ -139,7 +139,8 @@ def build_corpus(
     if require_yes and (rows.answer[rows.in_test & ~rows.negative] == UNK).all():
         raise ValueError(
             f"{data_dir}: no row of test with a relation is judged yes or no, so no relation has a yes. Have "
-            "test judged first (write_sheet, merge_answers), or pass require_yes=False."
+            "test judged first (write_sheet and merge_answers, or the commands sheet and merge), or pass "
+            "require_yes=False (--without_yes)."
         )
     stays = rows.only(~repeated)
     dropped, left = _drop_relations(stays, names, min_train=min_train, require_yes=require_yes)

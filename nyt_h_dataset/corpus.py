@@ -145,8 +145,13 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             batches = pq.ParquetFile(path).iter_batches(batch_size=_BATCH_ROWS)
             rows = (row for batch in batches for row in batch.to_pylist())
             yield from ((f"{path}, row {number}", row) for number, row in enumerate(rows, start=1))
-        except pa.ArrowInvalid as error:
-            raise RecordError(f"{path} is not a readable Parquet file ({error}). Is it cut off?") from error
+        except (pa.ArrowInvalid, OSError) as error:
+            # Damaged data are an OSError without a number; with one, the disk has said what it is.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise RecordError(
+                f"{path} is not a readable Parquet file ({error}). Is it cut off or damaged?"
+            ) from error
         return
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):

@@ -185,6 +185,13 @@ def test_places_of_sheets(asked, folder, tmp_path):
         read_answers(tmp_path / "a.csv", instance_ids=["x"])
     with pytest.raises(FileNotFoundError, match=r"b\.csv"):
         read_answers(tmp_path / "b.csv", instance_ids=["x"])
+    twice = [*folder.records["test.json"], folder.records["test.json"][0]]
+    (asked / "test.json").write_text("".join(json.dumps(record) + "\n" for record in twice))
+    with pytest.raises(ValueError, match=r"duplicate `instance_id` 'TEST#0'"):
+        write_sheet(asked, tmp_path / "b.csv")
+    (asked / "bag_label2id.json").write_text('{"yes": 0, "no": 1, "unk": 2}')
+    with pytest.raises(ValueError, match=r"bag_label2id\.json must hold"):
+        write_sheet(asked, tmp_path / "b.csv")
     for record in folder.records["test.json"]:
         record["relation"] = "NA"
     with pytest.raises(ValueError, match=r"there is nothing to ask: test has no row with a relation"):

@@ -101,7 +101,7 @@ def test_relations_become_na_for_the_first_reason_that_holds(corpus, cache):
     corpus.add("test.json", "only test", 400, label="yes")
     corpus.add("train_nonna.json", "rare", 1, times=2).add("test.json", "rare", 400, label="yes")
     corpus.add("dev.json", "no yes", 1, times=3).add("test.json", "no yes", 400, label="no", times=2)
-    built = build(corpus, cache)
+    built = build(corpus, cache, na_ratio=9.0)
     assert built.dropped_relations == {
         "no yes": DroppedRelation("no yes in test", 3, 2),
         "only test": DroppedRelation("missing in train", 0, 1),
@@ -116,7 +116,7 @@ def test_relations_become_na_for_the_first_reason_that_holds(corpus, cache):
     changed = [by_id[number] for number in changed if by_id[number][1]["relation"] == "NA"]
     assert len(changed) == 62 + 14
     assert {r["bag_label"] for _, r in changed} == {"unk"}
-    # NA rows of test never get among the sampled ones.
+    # NA rows of test never get among the sampled ones, however many are wanted.
     assert {name for name, r in changed if r["head"]["guid"] == "g400"} == {"na_rest.json"}
     assert built.relations == ("NA", "good")
     assert Counter(r["relation"] for r in written["test.json"]) == {"good": 2}
@@ -229,6 +229,7 @@ def test_the_sample_builds_and_counts_add_up(sample, tmp_path, cache):
     built = build_corpus(sample, tmp_path / "out", min_train=30, cache_dir=cache)
     check_nothing_is_lost(built)
     assert len(built.relations) > 3
+    assert built.relations == ("NA", *sorted(built.relations[1:]))
     assert json.loads(json.dumps(built.to_json()))["rows_out"] == built.rows_out
     data = load_nyt_h(built.path, cache_dir=cache)
     assert data["train"].num_rows == built.rows_out["train_nonna.json"] + built.rows_out["na_train.json"]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from nyt_h_dataset import load_nyt_h
+from nyt_h_dataset import build_corpus, load_nyt_h
 from nyt_h_dataset.__main__ import main
 
 
@@ -63,15 +63,39 @@ def test_a_plain_corpus_becomes_a_judged_data_set(request, source, tmp_path, cac
     assert {row["instance_id"]: names[row["bag_label"]] for row in found} == truth
 
     build = ["build", "--data_dir", judged, "--out", built, "--min_train", "10", "--cache_dir", str(cache)]
+    build += ["--na_ratio", "0.1", "--dev_fraction", "0.2", "--seed", "3"]
     capsys.readouterr()
     assert main(build) == 0
     sentences, bags = (load_nyt_h(built, config, cache_dir=cache) for config in ("sentence", "bag"))
     for split in ("train", "validation", "test", "na"):
         assert sum(len(row["instances"]) for row in bags[split]) == sentences[split].num_rows
         assert set(bags[split]["bag_id"][:]) == set(sentences[split]["bag_id"][:])
+    counts = {name: len(records(tmp_path / "built" / name)) for name in ("train_nonna.json", "na_train.json")}
+    assert counts["na_train.json"] == round(0.1 * counts["train_nonna.json"])
     # What is left of test is as it was judged, and every relation there can be learned and has a yes.
     assert all(truth[row["instance_id"]] == names[row["bag_label"]] for row in sentences["test"])
     relations = range(1, sentences["test"].features["relation"].num_classes)
     assert {row["relation"] for row in sentences["test"] if row["bag_label"] == 1} == {*relations}
     assert {*sentences["train"]["relation"][:]} == {0, *relations}
     assert not {*sentences["train"]["bag_id"][:]} & {*sentences["validation"]["bag_id"][:]}
+
+
+def test_where_there_are_no_guids_the_words_tell_pairs_apart(folder, tmp_path, cache):
+    folder.records["train_nonna.json"] *= 10
+    for name, rows in folder.records.items():
+        for number, record in enumerate(rows):
+            rows[number] = record | {
+                "relation": record["relation"].replace("/zeta/last", "/alpha/first"),
+                "instance_id": f"{record['instance_id']}/{number}",
+                "bag_id": f"{record['bag_id']}/{number}",
+                "sentence": " ".join(f"Ann{i}" for i in range(20))
+                + " left Bonn"
+                + " ." * (1 + name.startswith("na")),
+                "head": {"guid": "", "word": f"Ann{number}", "type": ""},
+                "tail": {"guid": "", "word": "Bonn", "type": ""},
+            }
+    built = build_corpus(folder.write().path, tmp_path / "out", min_train=2, cache_dir=cache)
+    # Two of the pairs of train are those of test.
+    assert (built.duplicates_in_train, built.duplicates_of_test, built.na_repeats) == (1, 3, 0)
+    bags = load_nyt_h(tmp_path / "out", "bag", cache_dir=cache)
+    assert bags["train"].num_rows + bags["validation"].num_rows == 18 + built.rows_out["na_train.json"]

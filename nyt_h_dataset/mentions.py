@@ -145,7 +145,8 @@ def _outside(spans: list[Span], others: list[Span]) -> list[Span]:
 def _first(pair: tuple[Span, Span]) -> tuple[int, int, Span]:
     """The pair that is complete earliest in reading order, then the one that begins earliest."""
     head, tail = pair
-    return max(head[1], tail[1]), min(head[0], tail[0]), head
+    # The two are apart: which begins first ends first.
+    return (tail[1], head[0], head) if head[0] < tail[0] else (head[1], tail[0], head)
 
 
 def _closest(pair: tuple[Span, Span]) -> tuple[int, int, int, Span]:
@@ -159,7 +160,7 @@ _ORDERS: dict[str, Callable[[tuple[Span, Span]], tuple]] = {"first": _first, "cl
 
 def _choose(heads: list[Span], tails: list[Span], policy: str) -> tuple[Span, Span] | None:
     """The pair of spans that do not overlap and come first in the order of `policy`, if there is any."""
-    separate = ((h, t) for h in heads for t in tails if h[1] <= t[0] or t[1] <= h[0])
+    separate = [(h, t) for h in heads for t in tails if h[1] <= t[0] or t[1] <= h[0]]
     return min(separate, key=_ORDERS[policy], default=None)
 
 

@@ -46,6 +46,12 @@ def test_a_plain_corpus_becomes_a_judged_data_set(request, source, tmp_path, cac
     convert = ["convert", "--train", str(train), "--test", str(test), "--out", converted]
     assert main([*convert, "--negative_relation", "none"]) == 0
 
+    unjudged = ["build", "--data_dir", converted, "--out", str(tmp_path / "unjudged"), "--min_train", "10"]
+    unjudged += ["--cache_dir", str(cache)]
+    assert main(unjudged) == 2
+    assert "is judged yes or no" in capsys.readouterr().err
+    assert main([*unjudged, "--without_yes"]) == 0
+
     truth = {f"TEST#{i}": r["bag_label"] for i, r in enumerate(records(data / "test.json"))}
     sheet = tmp_path / "sheet.csv"
     assert main(["sheet", "--data_dir", converted, "--out", str(sheet)]) == 0

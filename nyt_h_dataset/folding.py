@@ -9,6 +9,8 @@ from functools import lru_cache
 _BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
 # In text whose characters are exchanged already. No optional blanks in front: they would make it slow.
 _GAP = re.compile(r"-[lr][rsc]b-|[()\[\]{}]|  +")
+# One of these is in every text that _GAP matches; to look for them is quicker than to run it.
+_GAP_MARKS = ("  ", "(", ")", "b-", "[", "]", "{", "}")
 _UNIT = re.compile(r"-((?ai:lrb|rrb|lsb|rsb|lcb|rcb))-|.", re.DOTALL)
 # Letters that Unicode does not decompose, and typographic variants of the apostrophe and the hyphen.
 _VARIANTS = str.maketrans(
@@ -60,6 +62,14 @@ def fold(text: str) -> tuple[str, list[int], list[int]]:
     if _ODD in exchanged:
         return _fold_by_char(text)
     # Between brackets and runs of blanks every character stands for itself.
+    for mark in _GAP_MARKS:
+        if mark in exchanged:
+            return _fold_gaps(text, exchanged)
+    return exchanged, list(range(len(text))), list(range(1, len(text) + 1))
+
+
+def _fold_gaps(text: str, exchanged: str) -> tuple[str, list[int], list[int]]:
+    """`fold` for a text whose characters are exchanged one by one already, where there may be gaps."""
     parts: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

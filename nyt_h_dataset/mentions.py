@@ -36,6 +36,7 @@ STATUSES = ("unique", "ambiguous", "overlapping", "missing")
 UNIQUE, AMBIGUOUS, OVERLAPPING, MISSING = range(4)
 
 Span = tuple[int, int]
+Pair = tuple[Span, Span]
 NOWHERE: Span = (-1, -1)
 
 
@@ -83,8 +84,13 @@ def is_boundary(text: str, position: int) -> bool:
     return True
 
 
-# A sentence is searched for two words, and the rows of a bag repeat their sentences and words.
+# A sentence is searched for two words, and the rows of a bag repeat their sentences; words come back later.
 _folded = lru_cache(maxsize=64)(fold)
+
+
+@lru_cache(maxsize=1 << 14)
+def _folded_word(word: str) -> str:
+    return fold(word)[0].strip()
 
 
 def _occurrences(text: str, word: str) -> Iterable[int]:
@@ -121,8 +127,10 @@ def folded_mentions(sentence: str, word: str) -> list[Span]:
     [(0, 9), (14, 23)]
     """
     text, starts, ends = _folded(sentence)
-    target = _folded(word)[0].strip()
-    spans = []
+    target = _folded_word(word)
+    spans: list[Span] = []
+    if target not in text:
+        return spans
     for first in _occurrences(text, target):
         last = first + len(target) - 1
         # A match may not begin or end inside what one character of the sentence was folded to ("ß" -> "ss").
@@ -142,25 +150,31 @@ def _outside(spans: list[Span], others: list[Span]) -> list[Span]:
     return [s for s in spans if s not in inner] if inner else spans
 
 
-def _first(pair: tuple[Span, Span]) -> tuple[int, int, Span]:
+def _first(pair: Pair) -> tuple[int, int, Span]:
     """The pair that is complete earliest in reading order, then the one that begins earliest."""
     head, tail = pair
     # The two are apart: which begins first ends first.
     return (tail[1], head[0], head) if head[0] < tail[0] else (head[1], tail[0], head)
 
 
-def _closest(pair: tuple[Span, Span]) -> tuple[int, int, int, Span]:
+def _closest(pair: Pair) -> tuple[int, int, int, Span]:
     """The pair with the fewest characters between the two; of equals, the first."""
     head, tail = pair
     return max(tail[0] - head[1], head[0] - tail[1]), *_first(pair)
 
 
-_ORDERS: dict[str, Callable[[tuple[Span, Span]], tuple]] = {"first": _first, "closest": _closest}
+_ORDERS: dict[str, Callable[[Pair], tuple]] = {"first": _first, "closest": _closest}
 
 
-def _choose(heads: list[Span], tails: list[Span], policy: str) -> tuple[Span, Span] | None:
-    """The pair of spans that do not overlap and come first in the order of `policy`, if there is any."""
+def _choose(heads: list[Span], tails: list[Span], policy: str, *, inner: bool = True) -> Pair | None:
+    """The pair of spans that do not overlap and come first in the order of `policy`, if there is any.
+
+    Without `inner`, spans that lie inside a longer span of the other list are left out.
+    """
     separate = [(h, t) for h in heads for t in tails if h[1] <= t[0] or t[1] <= h[0]]
+    # Where all pairs are separate, nothing lies inside anything.
+    if not inner and len(separate) < len(heads) * len(tails):
+        return _choose(_outside(heads, tails), _outside(tails, heads), policy)
     return min(separate, key=_ORDERS[policy], default=None)
 
 
@@ -198,13 +212,13 @@ def locate(sentence: str, head: str, tail: str, *, policy: str = "first") -> Loc
         status = UNIQUE
         if heads[0][1] <= tails[0][0] or tails[0][1] <= heads[0][0]:
             return Located(heads[0], tails[0], UNIQUE)
-    pair = _choose(_outside(heads, tails), _outside(tails, heads), policy)
+    pair = _choose(heads, tails, policy, inner=False)
     if pair is None:
         # Nothing separate as written, or all of it inside the other entity: folded mentions count too.
         status = AMBIGUOUS
         more_heads = sorted({*heads, *folded_mentions(sentence, head)})
         more_tails = sorted({*tails, *folded_mentions(sentence, tail)})
-        pair = _choose(_outside(more_heads, more_tails), _outside(more_tails, more_heads), policy)
+        pair = _choose(more_heads, more_tails, policy, inner=False)
         pair = pair or _choose(more_heads, more_tails, policy)
     if pair is None:
         return Located(heads[0], tails[0], OVERLAPPING)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,6 +26,8 @@ from .record_lines import COLUMNS, ENTITIES, ENTITY_KEYS, TEXT_KEYS, RecordError
 _ENTITY = pa.struct([(key, pa.string()) for key in ENTITY_KEYS])
 _SCHEMA = pa.schema([*((key, pa.string()) for key in TEXT_KEYS), *((name, _ENTITY) for name in ENTITIES)])
 _PARSE = pj.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="infer")
+_READ = pj.ReadOptions(block_size=1 << 21, use_threads=False)
+_PARSERS = 2
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE, _BRACE = ord("\n"), ord("{")
 
@@ -152,6 +155,19 @@ def _state(path: str) -> tuple[int, int, int]:
 
 
 def _line_blocks(shard: Shard, block_bytes: int) -> Iterator[Block]:
+    """Blocks are checked and parsed whole, each by one thread, so that no step of it waits for the others."""
+    coming: deque[Future[Block]] = deque()
+    with ThreadPoolExecutor(max_workers=_PARSERS) as parsers:
+        for data, offset in _line_bytes(shard, block_bytes):
+            coming.append(parsers.submit(_parse, data, shard, offset))
+            if len(coming) >= _PARSERS:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
+def _line_bytes(shard: Shard, block_bytes: int) -> Iterator[tuple[bytes, int]]:
+    """Whole lines, about `block_bytes` at a time, and the byte at which they begin."""
     with open(shard.path, "rb") as file:
         if shard.start:
             # The line that begins before the range belongs to the shard before.
@@ -163,7 +179,7 @@ def _line_blocks(shard: Shard, block_bytes: int) -> Iterator[Block]:
                 return
             if not data.endswith(b"\n"):
                 data += file.readline()
-            yield _parse(data if offset else data.removeprefix(_BOM), shard, offset)
+            yield data if offset else data.removeprefix(_BOM), offset
 
 
 def _array_blocks(shard: Shard, rows: int = 10_000) -> Iterator[Block]:
@@ -192,7 +208,7 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
     # on it).
     if data.startswith(b"{") and (text[line_ends + 1] == _BRACE).all() and _is_utf8(data):
         try:
-            table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=1 << 21), _PARSE)
+            table = pj.read_json(pa.BufferReader(data), _READ, _PARSE)
         except pa.ArrowInvalid:
             table = None
         if table is not None and table.num_rows == num_lines:

@@ -26,7 +26,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .record_lines import ENTITIES, RecordError, _decode, kind
+from .record_lines import ENTITIES, RecordError, decode_line, kind
 from .schema import BAG_LABELS
 
 REQUIRED_COLUMNS = ("sentence", "head", "tail", "relation")
@@ -159,7 +159,7 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
                 where = f"{path}:{number}"
-                yield where, _decode(line, where)
+                yield where, decode_line(line, where)
 
 
 def _dataset_records(

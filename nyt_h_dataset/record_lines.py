@@ -33,7 +33,7 @@ def check_line(raw: bytes, where: str) -> tuple[list[str], list[str]]:
     Traceback (most recent call last):
     nyt_h_dataset.record_lines.RecordError: test.json:1: the key `tail` is missing; the record has ...
     """
-    return check_record(_decode(raw, where), where)
+    return check_record(decode_line(raw, where), where)
 
 
 def check_record(record: dict[str, Any], where: str) -> tuple[list[str], list[str]]:
@@ -71,7 +71,12 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
 
 
-def _decode(raw: bytes, where: str) -> dict[str, Any]:
+def decode_line(raw: bytes, where: str) -> dict[str, Any]:
+    """Return the one JSON object of a line.
+
+    Raises:
+        RecordError: bytes that are not UTF-8, or anything but one object; the message begins with `where`.
+    """
     try:
         text = raw.decode().strip()
     except UnicodeDecodeError as error:

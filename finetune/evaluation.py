@@ -9,7 +9,7 @@ import numpy as np
 
 from weighted_f1_metric import data_fingerprint, f1_family, score_track, signature
 
-from .readers import RelationData, RelationRows
+from .relation_rows import RelationData, RelationRows
 
 # Decimals of a probability in prediction files; the numbers are made from the rounded values, so that a file
 # scored again gives the same ones.

@@ -14,7 +14,8 @@ from .batching import RowBatches
 from .encoders import add_marker_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
 from .encoding import RowEncoder
 from .markers import MarkerTokens
-from .readers import READERS, RelationData
+from .readers import READERS
+from .relation_rows import RelationData
 from .trainer_arguments import RelationTrainingArguments
 
 if TYPE_CHECKING:

@@ -2,84 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from .relation_rows import RelationData, RelationRows, entity_pair, short_type
 from .semeval import SEMEVAL_NEGATIVE, read_semeval
-
-
-@dataclass(frozen=True)
-class RelationRows:
-    """The rows of one split.
-
-    Attributes:
-        row_names: The id of each row, unique in the split (`instance_id`, or the sentence number).
-        sentences: The texts.
-        spans: int64, shape (num_rows, 4): head start, head end, tail start, tail end; -1 when not found.
-        labels: int64, shape (num_rows,), positions in RelationData.label_names.
-        references: The records that `score_track` reads; None where the data has no human labels.
-    """
-
-    row_names: list[str]
-    sentences: list[str]
-    spans: np.ndarray
-    labels: np.ndarray
-    references: list[dict[str, str]] | None = None
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.row_names)
-
-
-@dataclass(frozen=True)
-class RelationData:
-    """A data set.
-
-    Attributes:
-        name: The reader's name.
-        splits: "train", "test" and, where the data has one, "validation".
-        label_names: Relation names by label id, the negative relation included; the same for all splits.
-        negative_relation: The name that means "none of the relations".
-        groups: Label name -> group for direction-aware scores, None where labels have no direction.
-    """
-
-    name: str
-    splits: Mapping[str, RelationRows]
-    label_names: tuple[str, ...]
-    negative_relation: str
-    groups: Mapping[str, str] | None = None
-    fingerprint: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Refuse an empty split and compute the fingerprint.
-
-        Raises:
-            ValueError: A split has no rows.
-        """
-        for split, rows in self.splits.items():
-            if not len(rows):
-                raise ValueError(
-                    f"the split {split!r} of {self.name} has no rows; training and scoring need some."
-                )
-        object.__setattr__(self, "fingerprint", self._fingerprint())
-
-    def _fingerprint(self) -> str:
-        """16 hex digits that change with any text, span, label or id that a run uses."""
-        digest = hashlib.sha256(json.dumps([self.label_names, self.negative_relation]).encode())
-        for split, rows in sorted(self.splits.items()):
-            digest.update(json.dumps([split, rows.row_names, rows.sentences, rows.references]).encode())
-            digest.update(rows.spans.tobytes() + rows.labels.tobytes())
-        return digest.hexdigest()[:16]
-
-    @property
-    def has_human_labels(self) -> bool:
-        """Whether the tracks of `score_track` apply."""
-        return self.splits["test"].references is not None
 
 
 def read_nyt_h(data_dir: str) -> RelationData:
@@ -101,13 +30,16 @@ def read_nyt_h(data_dir: str) -> RelationData:
         plain = loaded[split]
         heads, tails = plain["head"][:], plain["tail"][:]
         spans = [(h["start"], h["end"], t["start"], t["end"]) for h, t in zip(heads, tails, strict=True)]
-        names, sentences = plain["instance_id"][:], plain["sentence"][:]
+        names, sentences, bags = (plain[name][:] for name in ("instance_id", "sentence", "bag_id"))
         judged = features["bag_label"].names
         splits[split] = RelationRows(
             row_names=names,
             sentences=sentences,
             spans=np.array(spans, dtype=np.int64).reshape(-1, 4),
             labels=columns["relation"].astype(np.int64),
+            pair_names=bags,
+            entity_pairs=[f"{h['guid']}\t{t['guid']}" for h, t in zip(heads, tails, strict=True)],
+            types=[(short_type(h["type"]), short_type(t["type"])) for h, t in zip(heads, tails, strict=True)],
             references=[
                 {
                     "instance_id": i,
@@ -118,7 +50,7 @@ def read_nyt_h(data_dir: str) -> RelationData:
                 }
                 for i, b, r, j, s in zip(
                     names,
-                    plain["bag_id"][:],
+                    bags,
                     columns["relation"],
                     columns["bag_label"],
                     sentences,
@@ -148,15 +80,19 @@ def read_semeval2010(data_dir: str) -> RelationData:
             f"{data_dir}: no sentence has the label {SEMEVAL_NEGATIVE!r}, the negative relation."
         )
     index = {name: position for position, name in enumerate(label_names)}
-    splits = {
-        split: RelationRows(
+    splits = {}
+    for split, records in read.items():
+        pairs = [
+            entity_pair(*(r.sentence[span.start : span.end] for span in (r.head, r.tail))) for r in records
+        ]
+        splits[split] = RelationRows(
             row_names=[record.number for record in records],
             sentences=[record.sentence for record in records],
             spans=np.array([record.head + record.tail for record in records], dtype=np.int64).reshape(-1, 4),
             labels=np.array([index[record.label] for record in records], dtype=np.int64),
+            pair_names=pairs,
+            entity_pairs=pairs,
         )
-        for split, records in read.items()
-    }
     groups = {name: name.partition("(")[0] for name in label_names if name != SEMEVAL_NEGATIVE}
     return RelationData(
         name="semeval2010",

@@ -1,11 +1,14 @@
 """Readers: the spans of tagged sentences, one label list for all splits, and what broken files get."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from finetune.readers import RelationData, RelationRows, read_nyt_h, read_semeval2010
+from finetune.readers import read_nyt_h, read_semeval2010
+from finetune.relation_rows import RelationData, RelationRows
 from finetune.semeval import read_semeval, untagged
 from nyt_h_dataset import write_sample
 
@@ -44,12 +47,19 @@ def test_semeval(tmp_path: Path) -> None:
     )
     assert train.labels.tolist() == [0, 2]
     assert test.labels.tolist() == [1]
+    assert train.pair_names == train.entity_pairs == ["child\tcradle", "author\tdisassembler"]
+    assert test.pair_names == ["audits\twaste"]
+    assert train.types is None
     assert not data.has_human_labels
 
 
 def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
     first = read_semeval2010(str(semeval_folder(tmp_path))).fingerprint
     assert read_semeval2010(str(semeval_folder(tmp_path))).fingerprint == first
+    for change in ({"pair_names": ["a", "b"]}, {"entity_pairs": ["a", "b"]}, {"types": [("a", "b")] * 2}):
+        data = read_semeval2010(str(tmp_path))
+        changed = replace(data.splits["train"], **change)
+        assert replace(data, splits={**data.splits, "train": changed}).fingerprint != first, change
     semeval_folder(tmp_path, train=TRAIN.replace("bound", "put"))
     assert read_semeval2010(str(tmp_path)).fingerprint != first
     semeval_folder(tmp_path, train=TRAIN.replace("Other", "Message-Topic(e1,e2)"), test=TEST + TRAIN[-60:])
@@ -76,7 +86,7 @@ def test_broken_semeval_files(tmp_path: Path, broken: str, message: str) -> None
 def test_an_empty_split_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the split 'test' of semeval2010 has no rows"):
         read_semeval2010(str(semeval_folder(tmp_path, test="")))
-    none = RelationRows([], [], np.zeros((0, 4), dtype=np.int64), np.zeros(0, dtype=np.int64))
+    none = RelationRows([], [], np.zeros((0, 4), dtype=np.int64), np.zeros(0, dtype=np.int64), [], [])
     with pytest.raises(ValueError, match="the split 'train' of mine has no rows"):
         RelationData(name="mine", splits={"train": none}, label_names=("NA",), negative_relation="NA")
 
@@ -107,6 +117,13 @@ def test_nyt_h_sample(tmp_path: Path) -> None:
     assert {record["bag_label"] for record in data.splits["validation"].references} == {"unk"}
     assert (data.splits["train"].labels == 0).any(), "train has its sampled NA rows"
     assert not (test.labels == 0).any()
+    first = json.loads((tmp_path / "data" / "test.json").read_text().splitlines()[0])
+    assert test.pair_names == [record["bag_id"] for record in test.references]
+    assert test.entity_pairs[0] == f"{first['head']['guid']}\t{first['tail']['guid']}"
+    assert test.types[0][0] == first["head"]["type"].split(",")[0].split("/")[-1]
+    shared = [set(rows.entity_pairs) for rows in (data.splits["train"], data.splits["validation"])]
+    assert shared[0] & shared[1], "the same key in every split, though bags are counted anew"
+    assert not set(data.splits["train"].pair_names) & set(data.splits["validation"].pair_names)
     found = test.spans[(test.spans >= 0).all(axis=1)]
     assert len(found) > 80
 

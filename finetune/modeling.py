@@ -18,6 +18,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from .losses import unit_losses
 from .markers import HEAD_START, TAIL_START, MarkerTokens
 
 # Added to the logit of the negative relation of a row that has no usable entities; exp(-1e4) is 0 in float32.
@@ -142,8 +143,7 @@ class RelationClassifier(PreTrainedModel):
         loss = None
         if labels is not None:
             counted = labels.masked_fill(~usable, -100)
-            total = nn.functional.cross_entropy(logits.float(), counted, reduction="sum")
-            loss = total / usable.sum().clamp(min=1)
+            loss = unit_losses(logits, counted).sum() / usable.sum().clamp(min=1)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
         return output if return_dict else output.to_tuple()
 

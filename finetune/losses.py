@@ -1,0 +1,38 @@
+"""The loss of each unit, a sentence or a bag: the one place where it is computed.
+
+This file is flat and uses torch only, because it travels with a saved model.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+def unit_losses(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    *,
+    label_weights: torch.Tensor | None = None,
+    label_smoothing: float = 0.0,
+) -> torch.Tensor:
+    """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
+
+    Args:
+        logits: Shape (num_units, num_labels).
+        labels: Label ids, shape (num_units,); -100 does not count.
+        label_weights: Factor of a unit by its label, float32, shape (num_labels,); None is 1 for each.
+        label_smoothing: Share e of the target that is spread evenly over all labels: the loss of a unit is
+            (1 - e) * its cross-entropy + e * the mean over the labels of -log p, as in the Trainer.
+
+    >>> unit_losses(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([1, -100])).tolist()  # log 2
+    [0.6931471824645996, 0.0]
+    >>> unit_losses(torch.zeros(1, 2), torch.tensor([1]), label_weights=torch.tensor([1.0, 3.0])).tolist()
+    [2.079441547393799]
+    """
+    losses = nn.functional.cross_entropy(
+        logits.float(), labels, reduction="none", label_smoothing=label_smoothing
+    )
+    if label_weights is None:
+        return losses
+    return losses * label_weights.to(losses)[labels.clamp(min=0)]

@@ -1,8 +1,6 @@
 """`evaluate.load` of a Space: the folder is pushed to a loopback Hub and loaded by a process of its own."""
 
-import importlib.util
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +11,6 @@ import weighted_f1_metric
 from weighted_f1_metric import f1_family
 
 FOLDER = Path(weighted_f1_metric.__file__).parent
-HUB = Path(__file__).parents[3] / "shared" / "reference" / "fakehub.py"
 
 PUSH = """
 import sys
@@ -36,24 +33,6 @@ print(json.dumps([metric.compute(**data["family"]), track.compute(**data["track"
 """
 
 
-@pytest.fixture
-def hub_environment(tmp_path):
-    if not HUB.is_file():
-        pytest.skip("the loopback Hub is not beside the repository")
-    spec = importlib.util.spec_from_file_location("fakehub", HUB)
-    fakehub = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fakehub)
-    unwanted = {"HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_TOKEN", "HF_HOME", "HF_MODULES_CACHE"}
-    with fakehub.FakeHub() as hub:
-        yield {name: value for name, value in os.environ.items() if name not in unwanted} | {
-            "HF_ENDPOINT": hub.url,
-            "HF_TOKEN": "hf_test",
-            "HF_HOME": str(tmp_path / "home"),
-            "HF_MODULES_CACHE": str(tmp_path / "modules"),
-            "HF_HUB_DISABLE_XET": "1",
-        }
-
-
 def run(code, argument, environment, folder):
     command = [sys.executable, "-c", code, argument]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
@@ -61,7 +40,8 @@ def run(code, argument, environment, folder):
     return done.stdout
 
 
-def test_a_space_gives_the_same_numbers(hub_environment, tmp_path):
+def test_a_space_gives_the_same_numbers(hub, tmp_path):
+    environment = hub.environment(tmp_path / "home")
     family = {"predictions": ["a", "NA", "b"], "references": ["a", "b", "b"], "negative_label": "NA"}
     rows = [
         {"instance_id": name, "bag_id": name, "relation": "a", "bag_label": answer}
@@ -69,8 +49,8 @@ def test_a_space_gives_the_same_numbers(hub_environment, tmp_path):
     ]
     predictions = [{"instance_id": row["instance_id"], "pred": "a"} for row in rows]
     track = {"predictions": predictions, "references": rows, "relations": ["a"]}
-    run(PUSH, str(FOLDER), hub_environment, tmp_path)
-    shown = run(LOAD, json.dumps({"family": family, "track": track}), hub_environment, tmp_path)
+    run(PUSH, str(FOLDER), environment, tmp_path)
+    shown = run(LOAD, json.dumps({"family": family, "track": track}), environment, tmp_path)
     scores, magt = json.loads(shown.splitlines()[-1])
     assert scores == f1_family(**family)
     assert magt == pytest.approx(2 / 3)  # precision 1/2, recall 1

@@ -23,8 +23,7 @@ from transformers import get_linear_schedule_with_warmup
 
 from finetune.arguments import DataArguments, ModelArguments, RunArguments
 from finetune.batching import as_is
-from finetune.encoding import marker_ids
-from finetune.markers import HEAD_START, TAIL_START, Span, mark_sentence
+from finetune.markers import MarkerTokens, Span, mark_sentence
 from finetune.modeling import RelationClassifier
 from finetune.preparation import Prepared, prepare
 from finetune.train import RelationTrainer, build_model, seed_arguments
@@ -38,8 +37,7 @@ TURNS = 5
 def plain_loop(prepared: Prepared, model: RelationClassifier, *, steps: int, seed: int) -> float:
     """Seconds for `steps` steps of the plain loop."""
     rows, tokenizer = prepared.data.splits["train"], prepared.tokenizer
-    ids = marker_ids(tokenizer, prepared.markers)
-    start_ids = (ids[HEAD_START], ids[TAIL_START])
+    ids = tokenizer.convert_tokens_to_ids(list(MarkerTokens().tokens))
     order = np.random.default_rng(seed).permutation(len(rows))
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
     schedule = get_linear_schedule_with_warmup(optimizer, 0, steps)
@@ -51,16 +49,16 @@ def plain_loop(prepared: Prepared, model: RelationClassifier, *, steps: int, see
         for row in chosen:
             head_start, head_end, tail_start, tail_end = rows.spans[row].tolist()
             spans = {"head": Span(head_start, head_end), "tail": Span(tail_start, tail_end)}
-            texts.append(mark_sentence(rows.sentences[row], **spans, markers=prepared.markers))
+            texts.append(mark_sentence(rows.sentences[row], **spans))
         batch = tokenizer(
             texts, padding=True, truncation=True, max_length=prepared.max_length, return_tensors="pt"
         )
-        head, tail = ((batch["input_ids"] == marker).int().argmax(dim=1) for marker in start_ids)
-        positions = torch.stack([head, head, tail, tail], dim=1)
+        places = torch.stack([(batch["input_ids"] == marker).int().argmax(dim=1) for marker in ids], dim=1)
         loss = model(
             input_ids=batch["input_ids"],
             attention_mask=batch["attention_mask"],
-            marker_positions=positions,
+            entity_starts=places[:, [0, 2]],
+            entity_spans=places + torch.tensor([1, 0, 1, 0]),
             labels=torch.from_numpy(rows.labels[chosen]),
         ).loss
         loss.backward()

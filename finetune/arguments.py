@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_origin, get_type_hints
 
+from .entity_inputs import check_combination
+
 
 def check_values(arguments: object) -> None:
     """Raise ValueError for a value of the wrong kind: a settings file can hold any."""
@@ -58,18 +60,37 @@ class ModelArguments:
             "the Hugging Face Hub."
         },
     )
-    representation: Literal["entity_start"] = field(
+    representation: Literal["cls", "mention_pooling", "entity_start"] = field(
         default="entity_start",
         metadata={
-            "help": "How a sentence becomes one vector: entity_start concatenates the states at the two "
-            "start markers."
+            "help": "How a sentence becomes one vector: cls takes the state at the first token, "
+            "mention_pooling the maximum over each entity's own tokens, entity_start the states at the two "
+            "start markers (or masks)."
         },
     )
-    input: Literal["markers"] = field(
+    input: Literal[
+        "plain",
+        "positions",
+        "markers",
+        "typed_markers",
+        "markers_punct",
+        "typed_markers_punct",
+        "entity_mask",
+    ] = field(
         default="markers",
         metadata={
-            "help": "How the entities are shown: markers puts [E1] [/E1] around the head and [E2] [/E2] "
-            "around the tail."
+            "help": "How the entities are shown: plain (not at all), positions (segment embeddings), markers "
+            "([E1] head [/E1], [E2] tail [/E2]), typed_markers (<S:TYPE> head </S:TYPE>, <O:TYPE> tail "
+            "</O:TYPE>), markers_punct (@ head @, # tail #), typed_markers_punct (@ * type * head @, # ^ "
+            "type ^ tail #), entity_mask ([SUBJ-TYPE], [OBJ-TYPE] in their place). cls goes with plain and "
+            "markers; mention_pooling with plain, positions and markers; entity_start with all but plain and "
+            "positions."
+        },
+    )
+    classifier_head: Literal["linear", "mlp"] = field(
+        default="linear",
+        metadata={
+            "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear."
         },
     )
     max_length: int | None = field(
@@ -81,8 +102,9 @@ class ModelArguments:
     )
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a value of the wrong kind."""
+        """Raise ValueError for a value of the wrong kind, or a representation that the input has not."""
         check_values(self)
+        check_combination(input_format=self.input, representation=self.representation)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .encoding import EncodedRows
+from .encoded_rows import EncodedRows
 
 # Rows are padded to a multiple of this, the width of a tile of the processor's matrix units.
 WIDTH_MULTIPLE = 8
@@ -17,9 +17,9 @@ WIDTH_MULTIPLE = 8
 class RowBatches(torch.utils.data.Dataset):
     """A dataset read a batch at a time: `__getitems__` gives the padded tensors of the rows asked for.
 
-    Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `marker_positions` (int64, (batch,
-    4)), `labels` and `row_ids` (int64, (batch,)). The data live in flat arrays, so memory does not grow
-    with epochs.
+    Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `entity_starts` (int64, (batch, 2)),
+    `entity_spans` (int64, (batch, 4)), `labels` and `row_ids` (int64, (batch,)). The data live in flat
+    arrays, so memory does not grow with epochs.
     """
 
     def __init__(self, *, rows: EncodedRows, labels: np.ndarray, row_ids: np.ndarray, pad_id: int) -> None:
@@ -54,7 +54,8 @@ class RowBatches(torch.utils.data.Dataset):
         return {
             "input_ids": torch.from_numpy(ids.astype(np.int64)),
             "attention_mask": torch.from_numpy(mask.astype(np.int64)),
-            "marker_positions": torch.from_numpy(self.rows.marker_positions[chosen].astype(np.int64)),
+            "entity_starts": torch.from_numpy(self.rows.entity_starts[chosen].astype(np.int64)),
+            "entity_spans": torch.from_numpy(self.rows.entity_spans[chosen].astype(np.int64)),
             "labels": torch.from_numpy(self.labels[chosen].astype(np.int64)),
             "row_ids": torch.from_numpy(self.row_ids[chosen].astype(np.int64)),
         }
@@ -69,7 +70,8 @@ class RowBatches(torch.utils.data.Dataset):
             self.rows,
             token_ids=self.rows.token_ids[tokens],
             row_starts=starts,
-            marker_positions=self.rows.marker_positions[keep],
+            entity_starts=self.rows.entity_starts[keep],
+            entity_spans=self.rows.entity_spans[keep],
             status=self.rows.status[keep],
         )
         return RowBatches(rows=rows, labels=self.labels[keep], row_ids=self.row_ids[keep], pad_id=self.pad_id)

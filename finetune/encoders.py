@@ -1,16 +1,15 @@
-"""The pretrained encoder and its tokenizer: loading, marker tokens, and the limits they set."""
+"""The pretrained encoder and its tokenizer: loading, the new tokens of an input, and the limits they set."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
-from .encoding import marker_ids
-from .markers import MarkerTokens
+from .entity_inputs import EntityInput
 from .modeling import RelationClassifier, RelationClassifierConfig
 
 if TYPE_CHECKING:
@@ -108,23 +107,35 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
         )
 
 
-def add_marker_tokens(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens) -> int:
-    """Number of tokens that were new to the tokenizer; afterwards every marker has an id of its own.
+def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityInput) -> int:
+    """Number of tokens that were new to the tokenizer; afterwards every one has an id of its own.
 
     Raises:
-        ValueError: The tokenizer is not a fast one, or two markers share an id, or one is the unknown token.
+        ValueError: The tokenizer is not a fast one, or two tokens share an id, or one is the unknown token.
     """
     require_fast(tokenizer)
-    added = tokenizer.add_special_tokens(
-        {"extra_special_tokens": list(markers.tokens)}, replace_extra_special_tokens=False
-    )
-    ids = marker_ids(tokenizer, markers)
-    if len(set(ids)) != 4 or None in ids or tokenizer.unk_token_id in ids:
+    new = list(entity_input.new_tokens)
+    if not new:
+        return 0
+    added = tokenizer.add_special_tokens({"extra_special_tokens": new}, replace_extra_special_tokens=False)
+    ids = token_ids(tokenizer, new)
+    shared = [
+        token
+        for token, number in zip(new, ids, strict=True)
+        if number in (None, tokenizer.unk_token_id) or ids.count(number) > 1
+    ]
+    if shared:
         raise ValueError(
-            f"the marker tokens {markers.tokens} got the ids {ids}; they must be distinct and none may be "
-            f"the unknown token ({tokenizer.unk_token_id})."
+            f"{len(shared)} of the {len(new)} tokens that show the entities got no id of their own (first: "
+            f"{shared[0]!r}); the ids must be distinct and none may be that of the unknown token "
+            f"({tokenizer.unk_token_id})."
         )
     return int(added)
+
+
+def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list[int]:
+    """The ids of tokens that the tokenizer has, in their order."""
+    return cast("list[int]", tokenizer.convert_tokens_to_ids(list(tokens)))
 
 
 def max_sequence_length(
@@ -150,20 +161,20 @@ def build_classifier(
     *,
     name_or_path: str,
     tokenizer: PreTrainedTokenizerBase,
-    markers: MarkerTokens,
+    entity_input: EntityInput,
     label_names: Sequence[str],
     negative_relation: str,
     representation: str = "entity_start",
-    input_format: str = "markers",
+    classifier_head: str = "linear",
     max_length: int = DEFAULT_MAX_LENGTH,
 ) -> RelationClassifier:
-    """A classifier on the pretrained encoder; the new rows and the linear layer depend on torch's seed only.
+    """A classifier on the pretrained encoder; the new rows and the head depend on torch's seed only.
 
-    The rows of the marker tokens start as draws from the encoder's own initial distribution (mean 0, its
-    `initializer_range`), so that the four differ from the first step on.
+    The rows of the new tokens start as draws from the encoder's own initial distribution (mean 0, its
+    `initializer_range`), so that they differ from the first step on.
 
     Raises:
-        ValueError: The encoder does not load.
+        ValueError: The encoder does not load, or the representation does not go with the input.
     """
     encoder = load_encoder(name_or_path)
     if Path(name_or_path).is_dir():
@@ -174,9 +185,15 @@ def build_classifier(
         encoder=encoder.config,
         id2label=dict(enumerate(label_names)),
         negative_relation=negative_relation,
-        marker_tokens=list(markers.tokens),
         representation=representation,
-        input_format=input_format,
+        input_format=entity_input.name,
+        entity_types=[list(entity_input.head_types), list(entity_input.tail_types)],
+        marker_ids=token_ids(tokenizer, entity_input.new_tokens),
+        classifier_head=classifier_head,
         max_length=max_length,
     )
-    return RelationClassifier(config, encoder=encoder)
+    model = RelationClassifier(config, encoder=encoder)
+    if model.segments is not None:
+        # A token outside the entities starts as the pretrained encoder knows it.
+        torch.nn.init.zeros_(model.segments.weight[0])
+    return model

@@ -1,18 +1,26 @@
-"""Sentences with two spans -> marked and windowed token ids, ready to be batched."""
+"""Sentences with two spans -> windowed token ids with the entities shown, ready to be batched."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .markers import HEAD_END, TAIL_END, Insertion, MarkerTokens, Span, check_span, marker_insertions
-from .windowing import kept_slices
+from .encoded_rows import EncodedRows, RowBuilder, RowStatus, ShownSentence
+from .entity_inputs import EntityInput
+from .markers import (
+    HEAD_END,
+    HEAD_START,
+    TAIL_END,
+    TAIL_START,
+    Insertion,
+    Span,
+    check_span,
+    marker_insertions,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -21,93 +29,68 @@ ROWS_PER_CALL = 1024
 CLOSING = (HEAD_END, TAIL_END)
 
 
-class RowStatus(IntEnum):
-    """What encoding did to a row."""
-
-    WHOLE = 0
-    WINDOWED = 1
-    CANNOT_BE_KEPT = 2
-    NOT_FOUND = 3
-
-
-@dataclass(frozen=True)
-class EncodedRows:
-    """Token ids of many rows in flat arrays.
-
-    Attributes:
-        token_ids: int32, all rows one after another, special tokens included.
-        row_starts: int64, shape (num_rows + 1,); row i is token_ids[row_starts[i]:row_starts[i + 1]].
-        marker_positions: int32, shape (num_rows, 4), token positions within the row in the order of
-            MarkerTokens; -1 in a row that cannot be used.
-        status: int8, shape (num_rows,), RowStatus.
-        num_tokens_cut: Tokens that windowing removed from the rows that it shortened.
-    """
-
-    token_ids: np.ndarray
-    row_starts: np.ndarray
-    marker_positions: np.ndarray
-    status: np.ndarray
-    num_tokens_cut: int
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.status)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens per row, int64, shape (num_rows,)."""
-        return np.diff(self.row_starts)
-
-    @property
-    def usable(self) -> np.ndarray:
-        """Rows with both entities in the window, bool, shape (num_rows,)."""
-        return self.status <= RowStatus.WINDOWED
-
-    def counts(self) -> dict[str, int]:
-        """Rows by what happened to them, for reports: keys num_rows, num_windowed, num_tokens_cut, ..."""
-        by_status = np.bincount(self.status, minlength=len(RowStatus))
-        return {
-            "num_rows": len(self),
-            "num_windowed": int(by_status[RowStatus.WINDOWED]),
-            "num_tokens_cut": self.num_tokens_cut,
-            "num_cannot_be_kept": int(by_status[RowStatus.CANNOT_BE_KEPT]),
-            "num_not_found": int(by_status[RowStatus.NOT_FOUND]),
-        }
-
-
-def marker_ids(tokenizer: PreTrainedTokenizerBase, markers: MarkerTokens) -> list[int]:
-    """The ids of the four markers, in their order."""
-    return cast("list[int]", tokenizer.convert_tokens_to_ids(list(markers.tokens)))
-
-
 class RowEncoder:
     """Turns sentences and spans into EncodedRows, the same way for training, evaluation and later use."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, markers: MarkerTokens, max_length: int) -> None:
-        """Prepare for a tokenizer that already has the markers.
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, *, entity_input: EntityInput, max_length: int
+    ) -> None:
+        """Prepare for a tokenizer that already has the new tokens of the input.
 
         Args:
-            tokenizer: A fast tokenizer that has the markers (`encoders.add_marker_tokens`).
-            markers: The marker strings.
+            tokenizer: A fast tokenizer (`encoders.add_entity_tokens`).
+            entity_input: How the entities are shown.
             max_length: Most tokens per row, special tokens and markers included.
 
         Raises:
-            ValueError: `max_length` leaves no room for two marked entities.
+            ValueError: `max_length` leaves no room for two entities, or the tokenizer does not know the
+                punctuation that marks them.
         """
         self.tokenizer = tokenizer
-        self.marker_ids = marker_ids(tokenizer, markers)
+        self.entity_input = entity_input
+        self._new_tokens = frozenset(entity_input.new_tokens)
+        self._pieces: dict[tuple[str, str] | None, list[list[int]]] = {}
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
         dressed = tokenizer("a")["input_ids"]
         at = next(i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare)
         self.prefix, self.suffix = dressed[:at], dressed[at + len(bare) :]
         self.budget = max_length - len(self.prefix) - len(self.suffix)
-        if self.budget < 6:
-            needed = 6 + len(self.prefix) + len(self.suffix)
+        least = 2 + sum(map(len, self.piece_ids(("a", "a") if entity_input.needs_types else None)))
+        if self.budget < least:
+            needed = least + len(self.prefix) + len(self.suffix)
             raise ValueError(
-                f"`max_length` must be at least {needed} to hold two marked entities; got {max_length}."
+                f"`max_length` must be at least {needed} to hold two entities as {entity_input.name}; got "
+                f"{max_length}."
             )
 
-    def encode(self, *, sentences: Sequence[str], spans: np.ndarray, row_names: Sequence[str]) -> EncodedRows:
+    def piece_ids(self, types: tuple[str, str] | None) -> list[list[int]]:
+        """Token ids of what stands before and after head and tail, in the order of MarkerTokens."""
+        if types not in self._pieces:
+            self._pieces[types] = [
+                [token for text in piece for token in self._word_ids(text)]
+                for piece in self.entity_input.pieces(types)
+            ]
+        return self._pieces[types]
+
+    def _word_ids(self, text: str) -> list[int]:
+        if text in self._new_tokens:
+            return [self.tokenizer.convert_tokens_to_ids(text)]  # type: ignore[list-item]
+        ((ids, _),) = self._tokenize([text])
+        if len(text) == 1 and (not ids or self.tokenizer.unk_token_id in ids):
+            raise ValueError(
+                f"the encoder's tokenizer does not know {text!r}, which marks an entity in the input "
+                f"{self.entity_input.name!r}; use an input with tokens of its own, such as markers."
+            )
+        return ids
+
+    def encode(
+        self,
+        *,
+        sentences: Sequence[str],
+        spans: np.ndarray,
+        row_names: Sequence[str],
+        types: Sequence[tuple[str, str]] | None = None,
+    ) -> EncodedRows:
         """All rows, in order; a row that cannot be used keeps the special tokens only.
 
         Args:
@@ -115,11 +98,13 @@ class RowEncoder:
             spans: Integers, shape (num_rows, 4): head start, head end, tail start, tail end; -1 when not
                 found.
             row_names: Ids for messages.
+            types: Head and tail type of each row, for the inputs that show them.
 
         Raises:
-            ValueError: A span is outside its sentence.
+            ValueError: A span is outside its sentence, or the input shows types and there are none.
         """
-        builder = _RowBuilder(self)
+        builder = RowBuilder(prefix=self.prefix, suffix=self.suffix, budget=self.budget)
+        typed = self.entity_input.needs_types
         for first in range(0, len(sentences), ROWS_PER_CALL):
             texts = list(sentences[first : first + ROWS_PER_CALL])
             tokens = self._tokenize(texts)
@@ -128,10 +113,13 @@ class RowEncoder:
                 head, tail = Span(head_start, head_end), Span(tail_start, tail_end)
                 for span, name in ((head, "head"), (tail, "tail")):
                     check_span(span, name=name, length=len(text), row=row_names[first + i])
-                if head.found and tail.found:
-                    builder.add(*self._marked(text, tokens[i], marker_insertions(head=head, tail=tail)))
-                else:
+                if not (head.found and tail.found):
                     builder.add_unusable(RowStatus.NOT_FOUND)
+                    continue
+                pair = types[first + i] if typed and types is not None else None
+                pieces = self.piece_ids(pair)
+                builder.num_unseen_types += self.entity_input.unseen(pair)
+                builder.add(self._shown(text, tokens[i], marker_insertions(head=head, tail=tail), pieces))
         return builder.finish()
 
     def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
@@ -147,32 +135,61 @@ class RowEncoder:
         )
         return list(zip(encoded["input_ids"], encoded["offset_mapping"], strict=True))
 
-    def _marked(
-        self, text: str, tokens: tuple[list[int], list[tuple[int, int]]], insertions: Sequence[Insertion]
-    ) -> tuple[list[int], list[int]]:
-        """Ids with the markers in place, and the markers' positions in the order of MarkerTokens."""
+    def _shown(
+        self,
+        text: str,
+        tokens: tuple[list[int], list[tuple[int, int]]],
+        insertions: Sequence[Insertion],
+        pieces: list[list[int]],
+    ) -> ShownSentence | None:
+        """The sentence with the pieces in place; None when an entity has no token."""
         ids, offsets = tokens
         borders, crossed = _borders(text, offsets, insertions)
-        if crossed:
+        if crossed and self.entity_input.cuts_words:
             # A token runs across an entity's border: cut the text there, and only there, because a cut next
             # to a blank would leave RoBERTa-like tokenizers with stray blanks as tokens.
             cuts = [0, *sorted(crossed), len(text)]
-            pieces = [text[start:end] for start, end in pairwise(cuts)]
+            texts = [text[start:end] for start, end in pairwise(cuts)]
             ids, offsets = [], []
-            for cut, (piece_ids, piece_offsets) in zip(cuts, self._tokenize(pieces), strict=False):
+            for cut, (piece_ids, piece_offsets) in zip(cuts, self._tokenize(texts), strict=False):
                 ids += piece_ids
                 offsets += [(start + cut, end + cut) for start, end in piece_offsets]
             borders, _ = _borders(text, offsets, insertions)
-        marked: list[int] = []
-        positions = [0, 0, 0, 0]
-        done = 0
+        own = [0, 0, 0, 0]  # the entities' borders in tokens of the sentence
+        begins, ends = [0, 0, 0, 0], [0, 0, 0, 0]  # of the pieces, in tokens of the result
+        shown: list[int] = []
+        done = num_open = 0
         for border, insertion in zip(borders, insertions, strict=True):
+            marker = insertion.marker
+            own[marker] = border
             border = max(border, done)
-            marked += ids[done:border]
-            positions[insertion.marker] = len(marked)
-            marked.append(self.marker_ids[insertion.marker])
+            if not (num_open and self.entity_input.masks):
+                shown += ids[done:border]
+            begins[marker] = len(shown)
+            shown += pieces[marker]
+            ends[marker] = len(shown)
             done = border
-        return marked + ids[done:], positions
+            num_open += -1 if marker in CLOSING else 1
+        shown += ids[done:]
+        if own[HEAD_START] >= own[HEAD_END] or own[TAIL_START] >= own[TAIL_END]:
+            return None
+
+        def placed(token: int) -> int:
+            before = (i.marker for border, i in zip(borders, insertions, strict=True) if border <= token)
+            return token + sum(len(pieces[marker]) for marker in before)
+
+        spans: list[int] = []
+        starts: list[int] = []
+        whole: list[tuple[int, int]] = []
+        for start, end in ((HEAD_START, HEAD_END), (TAIL_START, TAIL_END)):
+            if self.entity_input.masks:
+                span = begins[start], ends[start]
+            else:
+                span = placed(own[start]), placed(own[end] - 1) + 1
+            spans += span
+            starts.append(begins[start] if pieces[start] else span[0])
+            whole.append((min(begins[start], span[0]), max(ends[end], span[1])))
+        return ShownSentence(shown, tuple(starts), tuple(spans), tuple(whole))  # type: ignore[arg-type]
 
 
 def _borders(
@@ -193,47 +210,3 @@ def _borders(
         if inside:
             crossed.add(at)
     return borders, crossed
-
-
-class _RowBuilder:
-    """Collects rows into the flat arrays of EncodedRows."""
-
-    def __init__(self, encoder: RowEncoder) -> None:
-        self.encoder = encoder
-        self.ids: list[np.ndarray] = []
-        self.positions: list[list[int]] = []
-        self.status: list[RowStatus] = []
-        self.num_tokens_cut = 0
-
-    def add(self, marked: list[int], positions: list[int]) -> None:
-        slices = kept_slices(num_tokens=len(marked), marker_positions=positions, budget=self.encoder.budget)
-        if slices is None:
-            self.add_unusable(RowStatus.CANNOT_BE_KEPT)
-            return
-        kept, moved = list(self.encoder.prefix), [0, 0, 0, 0]
-        for start, end in slices:
-            for marker, position in enumerate(positions):
-                if start <= position < end:
-                    moved[marker] = len(kept) + position - start
-            kept += marked[start:end]
-        cut = len(marked) - (len(kept) - len(self.encoder.prefix))
-        self.num_tokens_cut += cut
-        self._append(kept + self.encoder.suffix, moved, RowStatus.WINDOWED if cut else RowStatus.WHOLE)
-
-    def add_unusable(self, status: RowStatus) -> None:
-        self._append(self.encoder.prefix + self.encoder.suffix, [-1] * 4, status)
-
-    def _append(self, ids: list[int], positions: list[int], status: RowStatus) -> None:
-        self.ids.append(np.array(ids, dtype=np.int32))
-        self.positions.append(positions)
-        self.status.append(status)
-
-    def finish(self) -> EncodedRows:
-        lengths = np.array([len(ids) for ids in self.ids], dtype=np.int64)
-        return EncodedRows(
-            token_ids=np.concatenate(self.ids) if self.ids else np.zeros(0, dtype=np.int32),
-            row_starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            marker_positions=np.array(self.positions, dtype=np.int32).reshape(-1, 4),
-            status=np.array(self.status, dtype=np.int8),
-            num_tokens_cut=self.num_tokens_cut,
-        )

@@ -1,4 +1,4 @@
-"""The classifier: a pretrained encoder, the states at the entity markers, one linear layer.
+"""The classifier: a pretrained encoder, one vector per sentence, a linear layer or a small network.
 
 This file and what it imports are flat and use relative imports only, because they travel with a saved model.
 """
@@ -18,24 +18,26 @@ from transformers import (
 )
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from .entity_inputs import check_combination
 from .losses import unit_losses
-from .markers import HEAD_START, TAIL_START, MarkerTokens
+from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
 
 # Added to the logit of the negative relation of a row that has no usable entities; exp(-1e4) is 0 in float32.
 CERTAIN = 1e4
 
 
 class RelationClassifierConfig(PreTrainedConfig):
-    """What a saved classifier needs: its encoder's config, label names, negative relation, markers.
+    """What a saved classifier needs: its encoder's config, label names, negative relation, input format.
 
     Attributes:
         encoder: Config of the encoder (a config object or its dict).
         id2label: Relation names by id, the negative relation included.
         negative_relation: The name that means "none of the relations".
-        marker_tokens: The four strings in the order of MarkerTokens.
-        representation: How a row becomes one vector; "entity_start" is variant f of Baldini Soares et al.
-            (2019).
-        input_format: How the entities are shown to the encoder; "markers" puts the four tokens around them.
+        representation: How a row becomes one vector: "cls", "mention_pooling" or "entity_start".
+        input_format: How the entities are shown to the encoder, see `entity_inputs`.
+        entity_types: Head types and tail types that have tokens of their own.
+        marker_ids: Ids of the new tokens, which mention pooling leaves out.
+        classifier_head: "linear" or "mlp".
         max_length: Most tokens per row that encoding keeps.
     """
 
@@ -44,23 +46,25 @@ class RelationClassifierConfig(PreTrainedConfig):
 
     encoder: dict | PreTrainedConfig | None = None
     negative_relation: str = "NA"
-    marker_tokens: list[str] | None = None
     representation: str = "entity_start"
     input_format: str = "markers"
+    entity_types: list[list[str]] | None = None
+    marker_ids: list[int] | None = None
+    classifier_head: str = "linear"
     max_length: int = 512
 
     def __post_init__(self, **kwargs):
         """Complete the values and check them.
 
         Raises:
-            ValueError: No encoder config, or a negative relation that no label has.
+            ValueError: No encoder config, a negative relation that no label has, or a representation that
+                does not go with the input.
         """
         if self.encoder is None:
             raise ValueError("`encoder` must be the config of the pretrained encoder.")
         if isinstance(self.encoder, dict):
             self.encoder = AutoConfig.for_model(**self.encoder)
-        if self.marker_tokens is None:
-            self.marker_tokens = list(MarkerTokens().tokens)
+        check_combination(input_format=self.input_format, representation=self.representation)
         if self.id2label is not None:
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
             if self.negative_relation not in self.label2id:
@@ -80,11 +84,13 @@ class RelationClassifierConfig(PreTrainedConfig):
 
 
 class RelationClassifier(PreTrainedModel):
-    """Relation scores for marked sentences.
+    """Relation scores for sentences with two entities.
 
-    Reference: Baldini Soares et al. (2019), "Matching the Blanks", section 3.2, variant f ("entity markers
-        - entity start"): the final states at the two start markers, concatenated, then a linear layer and a
-        softmax. Dropout in front of the layer is the encoder's `hidden_dropout_prob`.
+    Reference: Baldini Soares et al. (2019), "Matching the Blanks", Figure 3: a = plain + cls, b = plain +
+        mention_pooling, c = positions + mention_pooling, d = markers + cls, e = markers + mention_pooling,
+        f = markers + entity_start; Zhou and Chen (2021) for the other inputs and the "mlp" head. "cls" is the
+        final state at the first token, without a pooling layer. Dropout in front of the linear layer is that
+        of the encoder's own classifiers.
     """
 
     config_class = RelationClassifierConfig
@@ -101,42 +107,80 @@ class RelationClassifier(PreTrainedModel):
         super().__init__(config)
         of_encoder: Any = config.encoder
         self.encoder = encoder if encoder is not None else bare_encoder(of_encoder)
-        self.dropout = nn.Dropout(getattr(of_encoder, "hidden_dropout_prob", 0.1))
-        self.classifier = nn.Linear(2 * of_encoder.hidden_size, len(config.id2label or ()))
+        dropout = dropout_of(of_encoder)
+        # Zhou and Chen's network has its dropout inside.
+        self.dropout = nn.Dropout(dropout if config.classifier_head == "linear" else 0.0)
+        self.classifier = classifier_head(
+            config.classifier_head,
+            width=of_encoder.hidden_size * (1 if config.representation == "cls" else 2),
+            hidden_size=of_encoder.hidden_size,
+            num_labels=len(config.id2label or ()),
+            dropout=dropout,
+        )
+        self.segments = None
+        words: Any = self.encoder.get_input_embeddings()
+        if config.input_format == "positions" and (getattr(of_encoder, "type_vocab_size", None) or 0) < 3:
+            self.segments = nn.Embedding(3, words.embedding_dim)
         self.negative_id = int((config.label2id or {})[config.negative_relation])
         self.post_init()
+
+    def represent(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        entity_starts: torch.Tensor,
+        entity_spans: torch.Tensor,
+    ) -> torch.Tensor:
+        """One vector per row: shape (rows, hidden) for cls, (rows, 2 * hidden) otherwise."""
+        words: dict[str, torch.Tensor] = {"input_ids": input_ids}
+        if self.config.input_format == "positions":
+            segments = segment_ids(entity_spans, input_ids.shape[1])
+            if self.segments is None:
+                words["token_type_ids"] = segments
+            else:
+                embedded = self.encoder.get_input_embeddings()(input_ids)
+                words = {"inputs_embeds": embedded + self.segments(segments)}
+        states = self.encoder(**words, attention_mask=attention_mask).last_hidden_state
+        if self.config.representation == "cls":
+            return states[:, 0]
+        if self.config.representation == "entity_start":
+            return at_starts(states, entity_starts)
+        counted = torch.ones_like(input_ids, dtype=torch.bool)
+        for marker in self.config.marker_ids or ():
+            counted &= input_ids != marker
+        return mention_maximum(states, entity_spans, counted)
 
     def forward(
         self,
         input_ids: torch.LongTensor,
         attention_mask: torch.LongTensor,
-        marker_positions: torch.LongTensor,
+        entity_starts: torch.LongTensor,
+        entity_spans: torch.LongTensor,
         labels: torch.LongTensor | None = None,
         return_dict: bool = True,
     ) -> SequenceClassifierOutput | tuple:
         """Logits over all labels, and the loss when labels are given.
 
-        A row without usable entities (marker position -1) gets a probability of exactly 1 for the negative
+        A row without usable entities (entity start -1) gets a probability of exactly 1 for the negative
         relation and does not count in the loss.
 
         Args:
             input_ids: Token ids, shape (batch, length).
             attention_mask: 1 for tokens, 0 for padding, same shape.
-            marker_positions: Positions of the four markers in each row, shape (batch, 4).
+            entity_starts: Token positions where head and tail start, shape (batch, 2).
+            entity_spans: Half-open spans of the entities' own tokens, shape (batch, 4).
             labels: Label ids, shape (batch,).
             return_dict: False gives a plain tuple.
 
         Returns:
             `logits` float32, shape (batch, num_labels); `loss` the mean cross-entropy.
         """
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        starts = marker_positions[:, [HEAD_START, TAIL_START]]
-        rows = torch.arange(len(starts), device=starts.device).unsqueeze(1)
-        pooled = states[rows, starts.clamp(min=0)].flatten(start_dim=1)
+        pooled = self.represent(input_ids, attention_mask, entity_starts, entity_spans)
         # The scores stay in float32 under autocast: 16-bit scores would tie where the model does not.
         with torch.autocast(device_type=pooled.device.type, enabled=False):
-            logits = self.classifier(self.dropout(pooled.to(self.classifier.weight.dtype)))
-        usable = (starts >= 0).all(dim=1)
+            dtype = next(self.classifier.parameters()).dtype
+            logits = self.classifier(self.dropout(pooled.to(dtype)))
+        usable = (entity_starts >= 0).all(dim=1)
         certain = torch.full_like(logits, -CERTAIN)
         certain[:, self.negative_id] = CERTAIN
         logits = torch.where(usable.unsqueeze(1), logits, certain)

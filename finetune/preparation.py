@@ -11,9 +11,9 @@ import numpy as np
 
 from .arguments import DataArguments, ModelArguments, RunArguments
 from .batching import RowBatches
-from .encoders import add_marker_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
+from .encoders import add_entity_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
 from .encoding import RowEncoder
-from .markers import MarkerTokens
+from .entity_inputs import EntityInput, entity_input
 from .readers import READERS
 from .relation_rows import RelationData
 from .trainer_arguments import RelationTrainingArguments
@@ -30,8 +30,8 @@ class Prepared:
 
     Attributes:
         data: The rows as read.
-        tokenizer: With the marker tokens.
-        markers: The marker strings.
+        tokenizer: With the new tokens of the input.
+        entity_input: How the entities are shown.
         max_length: Most tokens per row.
         batches: Split -> encoded rows; "train" without the rows that cannot be trained on. Row ids count
             through the evaluated splits in the order of EVALUATED, as the metric's references do.
@@ -41,7 +41,7 @@ class Prepared:
 
     data: RelationData
     tokenizer: PreTrainedTokenizerBase
-    markers: MarkerTokens
+    entity_input: EntityInput
     max_length: int
     batches: Mapping[str, RowBatches]
     counts: Mapping[str, dict[str, int]]
@@ -71,16 +71,16 @@ def prepare(
     config = load_config(encoder_path)
     tokenizer = load_tokenizer(encoder_path)
     load_encoder(encoder_path)
-    markers = MarkerTokens()
-    add_marker_tokens(tokenizer, markers)
     max_length = max_sequence_length(tokenizer=tokenizer, config=config, requested=model_arguments.max_length)
-    row_encoder = RowEncoder(tokenizer, markers=markers, max_length=max_length)
     data = READERS[data_arguments.data](str(data_arguments.data_dir))
+    shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
+    add_entity_tokens(tokenizer, shown)
+    row_encoder = RowEncoder(tokenizer, entity_input=shown, max_length=max_length)
     batches, counts = _encode(data, row_encoder)
     return Prepared(
         data=data,
         tokenizer=tokenizer,
-        markers=markers,
+        entity_input=shown,
         max_length=max_length,
         batches=batches,
         counts=counts,
@@ -106,7 +106,9 @@ def _encode(
         if split not in data.splits:
             continue
         rows = data.splits[split]
-        encoded = row_encoder.encode(sentences=rows.sentences, spans=rows.spans, row_names=rows.row_names)
+        encoded = row_encoder.encode(
+            sentences=rows.sentences, spans=rows.spans, row_names=rows.row_names, types=rows.types
+        )
         counts[split] = encoded.counts()
         row_ids = np.arange(len(rows)) + (0 if split == "train" else first_id)
         first_id += 0 if split == "train" else len(rows)
@@ -161,6 +163,11 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
                 f"{split}: {counts['num_windowed']:,} rows cut to a window "
                 f"({counts['num_tokens_cut']:,} tokens), {unusable:,} {fate} ({counts['num_not_found']:,} "
                 f"with an entity not found, {counts['num_cannot_be_kept']:,} whose entities do not fit)"
+            )
+        if counts["num_unseen_types"]:
+            lines.append(
+                f"{split}: {counts['num_unseen_types']:,} entities have a type that no training row has, and "
+                "get the token for untyped ones"
             )
     chosen = (
         f"the epoch with the best validation {prepared.select_by}"

@@ -94,11 +94,11 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     return build_classifier(
         name_or_path=str(model_arguments.model_name_or_path),
         tokenizer=prepared.tokenizer,
-        markers=prepared.markers,
+        entity_input=prepared.entity_input,
         label_names=prepared.data.label_names,
         negative_relation=prepared.data.negative_relation,
         representation=model_arguments.representation,
-        input_format=model_arguments.input,
+        classifier_head=model_arguments.classifier_head,
         max_length=prepared.max_length,
     )
 

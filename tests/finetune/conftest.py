@@ -33,9 +33,10 @@ def bert_tokenizer() -> BertTokenizer:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(
-        SENTENCES * 2, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=list("@#*^_"), show_progress=False
     )
+    tokenizer.train_from_iterator(SENTENCES * 2, trainer)
     return BertTokenizer(vocab=tokenizer.get_vocab(), model_max_length=64)
 
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finetune.encoders import add_marker_tokens
-from finetune.encoding import EncodedRows, RowEncoder, RowStatus
+from finetune.encoded_rows import EncodedRows, RowStatus
+from finetune.encoders import add_entity_tokens
+from finetune.encoding import RowEncoder
+from finetune.entity_inputs import EntityInput
 from finetune.markers import MarkerTokens
 
 MARKERS = MarkerTokens()
@@ -17,14 +19,14 @@ MARKERS = MarkerTokens()
 @pytest.fixture(scope="module")
 def bert(bert_tokenizer):
     tokenizer = copy.deepcopy(bert_tokenizer)
-    add_marker_tokens(tokenizer, MARKERS)
+    add_entity_tokens(tokenizer, EntityInput())
     return tokenizer
 
 
 @pytest.fixture(scope="module")
 def roberta(roberta_tokenizer):
     tokenizer = copy.deepcopy(roberta_tokenizer)
-    add_marker_tokens(tokenizer, MARKERS)
+    add_entity_tokens(tokenizer, EntityInput())
     return tokenizer
 
 
@@ -32,7 +34,7 @@ def encode(tokenizer, sentence: str, head: str, tail: str, max_length: int = 64)
     """The row of a sentence whose entities are its first places of the strings given."""
     spans = [(at := sentence.index(text), at + len(text)) for text in (head, tail)]
     row = np.array([[spans[0][0], spans[0][1], spans[1][0], spans[1][1]]])
-    return RowEncoder(tokenizer, markers=MARKERS, max_length=max_length).encode(
+    return RowEncoder(tokenizer, entity_input=EntityInput(), max_length=max_length).encode(
         sentences=[sentence], spans=row, row_names=["r0"]
     )
 
@@ -45,7 +47,8 @@ def test_bert(bert) -> None:
     rows = encode(bert, "Barack Obama was born in Honolulu.", "Honolulu", "Barack Obama")
     words = "[CLS] [E2] barack obama [/E2] was born in [E1] honolulu [/E1] . [SEP]"
     assert tokens(bert, rows) == words.split()
-    assert rows.marker_positions.tolist() == [[8, 10, 1, 4]]
+    assert rows.entity_starts.tolist() == [[8, 1]]
+    assert rows.entity_spans.tolist() == [[9, 10, 2, 4]]
 
 
 def test_bert_entity_that_ends_within_a_word(bert) -> None:
@@ -109,21 +112,22 @@ def test_positions_point_at_the_markers_in_every_arrangement(
         (20, 28, 35, 36),
         (1, 2, 30, 32),
     ]
-    rows = RowEncoder(tokenizer, markers=MARKERS, max_length=64).encode(
+    rows = RowEncoder(tokenizer, entity_input=EntityInput(), max_length=64).encode(
         sentences=[sentence] * len(spans),
         spans=np.array(spans),
         row_names=[str(i) for i in range(len(spans))],
     )
-    ids = tokenizer.convert_tokens_to_ids(list(MARKERS.tokens))
+    ids = tokenizer.convert_tokens_to_ids(["[E1]", "[E2]"])
     for i in range(len(spans)):
         row = rows.token_ids[rows.row_starts[i] : rows.row_starts[i + 1]]
-        assert row[rows.marker_positions[i]].tolist() == ids
+        assert row[rows.entity_starts[i]].tolist() == ids
     assert rows.counts() == {
         "num_rows": 7,
         "num_windowed": 0,
         "num_tokens_cut": 0,
         "num_cannot_be_kept": 0,
         "num_not_found": 0,
+        "num_unseen_types": 0,
     }
 
 
@@ -142,24 +146,27 @@ def test_a_long_row_keeps_both_entities(bert, max_length: int, turned: bool) -> 
         assert marked[marked.index(start) : marked.index(end) + 1] == [start, *bert.tokenize(name), end]
     assert marked[0] == "[CLS]"
     assert marked[-1] == "[SEP]"
-    assert [marked.index(token) for token in MARKERS.tokens] == rows.marker_positions[0].tolist()
+    assert [marked.index("[E1]"), marked.index("[E2]")] == rows.entity_starts[0].tolist()
+    places = [marked.index(token) for token in MARKERS.tokens]
+    assert rows.entity_spans[0].tolist() == [places[0] + 1, places[1], places[2] + 1, places[3]]
     assert rows.counts()["num_tokens_cut"] == len(bert.tokenize(LONG)) + 6 - len(marked)
 
 
 def test_rows_that_cannot_be_used_are_kept_and_counted(bert) -> None:
-    encoder = RowEncoder(bert, markers=MARKERS, max_length=12)
+    encoder = RowEncoder(bert, entity_input=EntityInput(), max_length=12)
     spans = np.array([[-1, -1, 4, 9], [0, len(LONG) // 2, 4, 9], [4, 9, 10, 13]])
     rows = encoder.encode(sentences=[LONG] * 3, spans=spans, row_names=["a", "b", "c"])
     assert rows.status.tolist() == [RowStatus.NOT_FOUND, RowStatus.CANNOT_BE_KEPT, RowStatus.WINDOWED]
     assert rows.usable.tolist() == [False, False, True]
-    assert rows.marker_positions[:2].tolist() == [[-1] * 4] * 2
+    assert rows.entity_spans[:2].tolist() == [[-1] * 4] * 2
+    assert rows.entity_starts[:2].tolist() == [[-1] * 2] * 2
     assert rows.lengths.tolist() == [2, 2, 12]
     assert rows.counts()["num_cannot_be_kept"] == rows.counts()["num_not_found"] == 1
 
 
 def test_a_span_outside_the_sentence_is_an_error(bert) -> None:
     with pytest.raises(ValueError, match="row 'b': the head span"):
-        RowEncoder(bert, markers=MARKERS, max_length=12).encode(
+        RowEncoder(bert, entity_input=EntityInput(), max_length=12).encode(
             sentences=["a child", "a child"],
             spans=np.array([[0, 1, 2, 7], [0, 99, 2, 7]]),
             row_names=["a", "b"],
@@ -168,4 +175,4 @@ def test_a_span_outside_the_sentence_is_an_error(bert) -> None:
 
 def test_a_length_without_room_for_two_entities_is_an_error(bert) -> None:
     with pytest.raises(ValueError, match="`max_length` must be at least 8"):
-        RowEncoder(bert, markers=MARKERS, max_length=7)
+        RowEncoder(bert, entity_input=EntityInput(), max_length=7)

@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from finetune import RelationClassifier, RelationClassifierConfig
 from finetune.batching import RowBatches
 from finetune.encoders import (
-    add_marker_tokens,
+    add_entity_tokens,
     build_classifier,
     load_config,
     load_encoder,
@@ -23,6 +23,7 @@ from finetune.encoders import (
     max_sequence_length,
 )
 from finetune.encoding import RowEncoder
+from finetune.entity_inputs import EntityInput
 from finetune.markers import MarkerTokens
 from finetune.modeling import bare_encoder
 
@@ -34,12 +35,12 @@ SPANS = np.array([[0, 12, 25, 33], [0, 12, 24, 30]])
 
 def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
     tokenizer = load_tokenizer(str(folder))
-    add_marker_tokens(tokenizer, MARKERS)
+    add_entity_tokens(tokenizer, EntityInput())
     torch.manual_seed(seed)
     model = build_classifier(
         name_or_path=str(folder),
         tokenizer=tokenizer,
-        markers=MARKERS,
+        entity_input=EntityInput(),
         label_names=LABELS,
         negative_relation="NA",
         max_length=max_sequence_length(tokenizer=tokenizer, config=load_config(str(folder)), requested=None),
@@ -49,7 +50,7 @@ def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
 
 def batch_of(tokenizer, *, found: bool = True) -> dict[str, torch.Tensor]:
     spans = SPANS if found else np.vstack([SPANS[:1], [[-1, -1, 0, 3]]])
-    rows = RowEncoder(tokenizer, markers=MARKERS, max_length=64).encode(
+    rows = RowEncoder(tokenizer, entity_input=EntityInput(), max_length=64).encode(
         sentences=SENTENCES, spans=spans, row_names=["a", "b"]
     )
     labels = np.array([0, 2])
@@ -71,7 +72,7 @@ for folder in sys.argv[1:]:
         with torch.no_grad():
             torch.save(model(**batch).logits, f"{folder}/{auto.__name__}.pt")
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    print(tokenizer.convert_tokens_to_ids(model.config.marker_tokens), tokenizer.tokenize("in [E1] it[/E1]"))
+    print(model.config.marker_ids, tokenizer.tokenize("in [E1] it[/E1]"))
 """
 
 
@@ -91,7 +92,7 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
         ids.append(tokenizer.convert_tokens_to_ids(list(MARKERS.tokens)))
         config = json.loads((folders[-1] / "config.json").read_text())
         assert config["negative_relation"] == "NA"
-        assert config["marker_tokens"] == list(MARKERS.tokens)
+        assert config["marker_ids"] == ids[-1]
         assert config["id2label"] == {"0": "born_in", "1": "NA", "2": "made_in"}
         assert str(encoder) not in json.dumps(config), "a saved model does not tell where it was made"
     words = [sys.executable, "-c", FRESH, *map(str, folders)]
@@ -138,9 +139,9 @@ def test_only_the_states_at_the_start_markers_count(bert_folder: Path) -> None:
         states = model.encoder(
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
         ).last_hidden_state
-        starts = batch["marker_positions"]
+        starts = batch["entity_starts"]
         pooled = torch.stack(
-            [torch.cat([states[i, starts[i, 0]], states[i, starts[i, 2]]]) for i in range(2)]
+            [torch.cat([states[i, starts[i, 0]], states[i, starts[i, 1]]]) for i in range(2)]
         )
         torch.testing.assert_close(model(**batch).logits, model.classifier(pooled))
 
@@ -168,9 +169,9 @@ def test_the_negative_relation_of_many_labels_survives_saving(bert_folder: Path,
     written["id2label"] = dict(sorted(written["id2label"].items()))
     (tmp_path / "config.json").write_text(json.dumps(written))
     loaded = RelationClassifier.from_pretrained(tmp_path).eval()
-    nothing = torch.full((1, 4), -1)
+    nothing = {"entity_starts": torch.full((1, 2), -1), "entity_spans": torch.full((1, 4), -1)}
     ids = torch.tensor([[2, 3]])
-    logits = loaded(input_ids=ids, attention_mask=torch.ones_like(ids), marker_positions=nothing).logits
+    logits = loaded(input_ids=ids, attention_mask=torch.ones_like(ids), **nothing).logits
     assert logits.argmax().item() == 14
     assert [loaded.config.id2label[i] for i in range(15)] == names
 
@@ -184,7 +185,8 @@ def test_padding_and_company_do_not_change_the_scores(roberta_folder: Path) -> N
         alone = model(
             input_ids=batch["input_ids"][:1, :width],
             attention_mask=batch["attention_mask"][:1, :width],
-            marker_positions=batch["marker_positions"][:1],
+            entity_starts=batch["entity_starts"][:1],
+            entity_spans=batch["entity_spans"][:1],
         ).logits
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
 
@@ -225,7 +227,7 @@ def test_length_limits(bert_folder: Path, roberta_folder: Path) -> None:
 
 def test_a_full_length_row_runs_on_roberta(roberta_folder: Path) -> None:
     model, tokenizer = build(roberta_folder)
-    rows = RowEncoder(tokenizer, markers=MARKERS, max_length=64).encode(
+    rows = RowEncoder(tokenizer, entity_input=EntityInput(), max_length=64).encode(
         sentences=["the cradle " * 80], spans=np.array([[0, 3, 4, 10]]), row_names=["a"]
     )
     assert rows.lengths.tolist() == [64]
@@ -271,9 +273,9 @@ class TestEncoderFolders:
             is_fast = False
 
         with pytest.raises(ValueError, match="the tokenizer Slow is not a fast one"):
-            add_marker_tokens(Slow(), MARKERS)
+            add_entity_tokens(Slow(), EntityInput())
 
     def test_markers_that_stay_unknown(self, bert_tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type(bert_tokenizer), "add_special_tokens", lambda *_, **__: 0)
-        with pytest.raises(ValueError, match="must be distinct and none may be the unknown token"):
-            add_marker_tokens(bert_tokenizer, MARKERS)
+        with pytest.raises(ValueError, match="must be distinct and none may be that of the unknown token"):
+            add_entity_tokens(bert_tokenizer, EntityInput())

@@ -20,7 +20,12 @@ def test_both_entities_are_kept_or_the_row_is_given_up(
     row: tuple[int, tuple[int, int, int, int], int],
 ) -> None:
     num_tokens, positions, budget = row
-    slices = kept_slices(num_tokens=num_tokens, marker_positions=positions, budget=budget)
+    slices = kept_slices(
+        num_tokens=num_tokens,
+        head=(positions[0], positions[1] + 1),
+        tail=(positions[2], positions[3] + 1),
+        budget=budget,
+    )
     head, tail = set(range(positions[0], positions[1] + 1)), set(range(positions[2], positions[3] + 1))
     apart = positions[1] < positions[2] or positions[3] < positions[0]
     whole = set(range(min(positions), max(positions) + 1))
@@ -39,19 +44,19 @@ def test_both_entities_are_kept_or_the_row_is_given_up(
 
 
 def test_the_room_is_shared_between_the_sides() -> None:
-    assert kept_slices(num_tokens=100, marker_positions=(50, 52, 55, 57), budget=28) == ((40, 68),)
+    assert kept_slices(num_tokens=100, head=(50, 53), tail=(55, 58), budget=28) == ((40, 68),)
 
 
 def test_at_the_ends_the_other_side_gets_the_room() -> None:
-    assert kept_slices(num_tokens=100, marker_positions=(0, 2, 5, 7), budget=28) == ((0, 28),)
-    assert kept_slices(num_tokens=100, marker_positions=(90, 92, 97, 99), budget=28) == ((72, 100),)
+    assert kept_slices(num_tokens=100, head=(0, 3), tail=(5, 8), budget=28) == ((0, 28),)
+    assert kept_slices(num_tokens=100, head=(90, 93), tail=(97, 100), budget=28) == ((72, 100),)
 
 
 def test_the_middle_is_cut_at_its_centre() -> None:
-    slices = kept_slices(num_tokens=100, marker_positions=(90, 92, 10, 12), budget=17)
+    slices = kept_slices(num_tokens=100, head=(90, 93), tail=(10, 13), budget=17)
     assert slices == ((10, 19), (85, 93))
 
 
 def test_entities_that_do_not_fit() -> None:
-    assert kept_slices(num_tokens=100, marker_positions=(10, 20, 30, 40), budget=21) is None
-    assert kept_slices(num_tokens=100, marker_positions=(10, 40, 20, 30), budget=30) is None
+    assert kept_slices(num_tokens=100, head=(10, 21), tail=(30, 41), budget=21) is None
+    assert kept_slices(num_tokens=100, head=(10, 41), tail=(20, 31), budget=30) is None

@@ -1,9 +1,24 @@
-"""Cards for the Hub, and folders staged for it: plain values in, text and files out.
+"""Cards for the Hub, folders staged for it, and their upload: plain values in, text and files out.
 
 Leaf: imports nothing else of this project.
 """
 
-from .cards import as_code, as_text, dataset_card, markdown_table
-from .hub import staged_folder
+from .cards import as_code, as_text, dataset_card, front_matter, markdown_table
+from .hub import check_folder, check_repo_id, folder_files, listing, staged_folder
+from .upload import HubError, Pushed, push_folder
 
-__all__ = ["as_code", "as_text", "dataset_card", "markdown_table", "staged_folder"]
+__all__ = [
+    "HubError",
+    "Pushed",
+    "as_code",
+    "as_text",
+    "check_folder",
+    "check_repo_id",
+    "dataset_card",
+    "folder_files",
+    "front_matter",
+    "listing",
+    "markdown_table",
+    "push_folder",
+    "staged_folder",
+]

@@ -53,6 +53,27 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
 
 
+def front_matter(text: str, *, name: str = "README.md") -> dict[str, Any]:
+    """Return the metadata in front of a card; `name` is where it stands, for errors.
+
+    Raises:
+        ValueError: there are none, or they are no YAML mapping.
+
+    >>> front_matter("---\\nlicense: mit\\n---\\n# Title")
+    {'license': 'mit'}
+    """
+    match = re.match(r"---\r?\n(.*?\n)---[ \t]*(\r?\n|$)", text, re.DOTALL)
+    if match is None:
+        raise ValueError(f"{name} has no metadata: it must begin with YAML between two lines of ---.")
+    try:
+        metadata = yaml.safe_load(match[1])
+    except yaml.YAMLError as error:
+        raise ValueError(f"the metadata of {name} are not YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(metadata, dict):
+        raise ValueError(f"the metadata of {name} must be a mapping; got {type(metadata).__name__}.")
+    return metadata
+
+
 def dataset_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     """Return the README of a dataset repository: `metadata` as YAML, then dataset_card.md with `values`.
 
@@ -69,18 +90,24 @@ def dataset_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> s
             `dataset_info` that do not fit each other.
     """
     _check_metadata(metadata)
+    return _card("dataset_card.md", metadata, values)
+
+
+def _card(name: str, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """`metadata` as YAML, then the template of that name with `values`."""
     header = _dump(metadata)
+    if yaml.safe_load(header) != dict(metadata):
+        raise ValueError("`metadata` does not come back from YAML as it is; use plain values only.")
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters["text"] = as_text
-    template = environment.from_string(
-        Path(__file__).with_name("dataset_card.md").read_text(encoding="utf-8")
-    )
+    environment.filters["code"] = as_code
+    template = environment.from_string(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     try:
         body = template.render(values)
     except jinja2.UndefinedError as error:
-        raise ValueError(f"`values` lacks something that dataset_card.md shows: {error.message}.") from error
+        raise ValueError(f"`values` lacks something that {name} shows: {error.message}.") from error
     return f"---\n{header}---\n\n{body}"
 
 
@@ -92,14 +119,14 @@ def _dump(metadata: Mapping[str, Any]) -> str:
         raise ValueError(f"`metadata` may hold plain values only; got {error.args[-1]!r}.") from error
 
 
-def _check_metadata(metadata: Mapping[str, Any]) -> None:
-    missing = [key for key in _REQUIRED if not metadata.get(key)]
+def _require(metadata: Mapping[str, Any], keys: Sequence[str], card: str) -> None:
+    missing = [key for key in keys if not metadata.get(key)]
     if missing:
-        raise ValueError(
-            f"`metadata` lacks {', '.join(missing)}; a dataset card needs {', '.join(_REQUIRED)}."
-        )
-    if yaml.safe_load(_dump(metadata)) != dict(metadata):
-        raise ValueError("`metadata` does not come back from YAML as it is; use plain values only.")
+        raise ValueError(f"`metadata` lacks {', '.join(missing)}; a {card} card needs {', '.join(keys)}.")
+
+
+def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    _require(metadata, _REQUIRED, "dataset")
     for config in metadata["configs"]:
         absent = [key for key in ("config_name", "data_files") if key not in config]
         if absent:

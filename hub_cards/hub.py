@@ -1,13 +1,23 @@
-"""A folder staged for the Hub: written beside its place, then moved there in one step."""
+"""A folder staged for the Hub: written as a whole, looked at, and checked before it is uploaded."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
+
+from .cards import front_matter
+
+REPO_TYPES = ("dataset", "model", "space")
+# What tools leave in folders and nobody wants in a repository.
+LEFT_OUT = ("__pycache__", ".*_cache", ".git", ".DS_Store", ".ipynb_checkpoints", ".hypothesis")
 
 
 def _check_place(out: Path, *, overwrite: bool, replaceable: Sequence[str]) -> None:
@@ -63,3 +73,93 @@ def staged_folder(
         os.replace(fresh, place)
     finally:
         shutil.rmtree(beside)
+
+
+def folder_files(folder: str | os.PathLike[str]) -> dict[str, int]:
+    """Path -> bytes of every file that a push of this folder sends, sorted; caches and .git are left out.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: it holds no file.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root} to push.")
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    kept = [
+        path
+        for path in paths
+        if not any(
+            fnmatch.fnmatch(part, pattern) for part in path.relative_to(root).parts for pattern in LEFT_OUT
+        )
+    ]
+    if not kept:
+        raise ValueError(f"the folder {root} holds no file to push.")
+    return {path.relative_to(root).as_posix(): path.stat().st_size for path in kept}
+
+
+def listing(folder: str | os.PathLike[str], *, repo_id: str, repo_type: str, public: bool) -> str:
+    """What a push would send, for people: the files with their sizes, then the whole card.
+
+    Raises:
+        FileNotFoundError, ValueError: as `check_folder`.
+    """
+    check_repo_id(repo_id)
+    files = check_folder(folder, repo_type=repo_type)
+    width = max(len(f"{size:,}") for size in files.values())
+    lines = [f"{size:>{width},}  {path}" for path, size in files.items()]
+    total = f"{len(files)} files, {sum(files.values()):,} bytes"
+    where = f"the {repo_type} {repo_id} ({'public' if public else 'private'})"
+    card = (Path(folder) / "README.md").read_text(encoding="utf-8")
+    return "\n".join([f"To {where}, in one commit: {total}", *lines, "", card])
+
+
+def check_repo_id(repo_id: str) -> str:
+    """Return the id, checked.
+
+    Raises:
+        ValueError: it is not of the form user/name, or has characters that the Hub does not take.
+
+    >>> check_repo_id("user/nyt-h")
+    'user/nyt-h'
+    """
+    try:
+        validate_repo_id(repo_id)
+        if repo_id.count("/") != 1:
+            raise HFValidationError("the owner is missing")
+    except HFValidationError as error:
+        raise ValueError(
+            f"`repo_id` must be OWNER/NAME, e.g. user/nyt-h (letters, digits, '-', '_', '.'; at most 96 "
+            f"characters); got {repo_id!r}."
+        ) from error
+    return repo_id
+
+
+def check_folder(folder: str | os.PathLike[str], *, repo_type: str) -> dict[str, int]:
+    """`folder_files`, after checks: a card with readable metadata, and what each kind of repository needs.
+
+    Raises:
+        FileNotFoundError: no folder, or no README.md in it.
+        ValueError: a card whose metadata are no YAML mapping; a dataset with code; a Space whose card lacks
+            `sdk`, `sdk_version` or `app_file`, or names a file that is not there.
+    """
+    if repo_type not in REPO_TYPES:
+        raise ValueError(f"`repo_type` must be one of {', '.join(map(repr, REPO_TYPES))}; got {repo_type!r}.")
+    files = folder_files(folder)
+    card = Path(folder) / "README.md"
+    if not card.is_file():
+        raise FileNotFoundError(f"{card} is not there: every repository needs its card.")
+    metadata = front_matter(card.read_text(encoding="utf-8"), name=str(card))
+    code = [path for path in files if path.endswith(".py")]
+    if repo_type == "dataset" and code:
+        raise ValueError(
+            f"{folder} holds code ({code[0]}, {len(code)} in all): a dataset repository is Parquet and a "
+            "card; with code beside them it does not load."
+        )
+    if repo_type == "space":
+        lacking = [key for key in ("sdk", "sdk_version", "app_file") if key not in metadata]
+        if lacking:
+            raise ValueError(f"the metadata of {card} lack {', '.join(lacking)}, which a Space needs.")
+        if metadata["app_file"] not in files:
+            raise ValueError(f"{card} names app_file {metadata['app_file']!r}, which is not in the folder.")
+    return files

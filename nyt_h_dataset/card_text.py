@@ -88,7 +88,7 @@ def card_text(
     synthetic: bool,
     checks: Sequence[Check],
     figures: bool,
-    where: str = "PATH_OR_REPO_ID",
+    where: str,
 ) -> str:
     """Return the whole README. `options` are `na`, `bag_key` and `mention_policy`, as the data were built.
 

@@ -53,6 +53,7 @@ def export_nyt_h(
     overwrite: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
     num_proc: int | None = None,
+    repo_id: str = "PATH_OR_REPO_ID",
 ) -> ExportInfo:
     """Write both configs to `out` as Parquet with a card, and return what was written.
 
@@ -67,6 +68,7 @@ def export_nyt_h(
         out: the folder to write; new or empty.
         figures: draw the pictures (needs matplotlib, the extra `plots`).
         overwrite: replace an earlier export; a folder with anything else in it is refused all the same.
+        repo_id: where the card says that the data are loaded from.
 
     Raises:
         FileNotFoundError: `data_dir` or a file in it is not there.
@@ -117,6 +119,7 @@ def export_nyt_h(
             synthetic=synthetic,
             checks=published_checks(tables, relations, na=na),
             figures=figures,
+            where=repo_id,
         )
         (folder / README).write_text(text, encoding="utf-8")
     size = sum(info.download_size for info in infos.values())

@@ -54,12 +54,17 @@ class StoredFile:
         head = b"version https://git-lfs.github.com/spec/v1\noid sha256:"
         return head + f"{self.sha256}\nsize {len(self.data)}\n".encode()
 
+    def lfs(self, *, id_key: str) -> dict[str, Any]:
+        """What the API adds for a file in LFS; its two places call the id differently."""
+        if self.sha256 is None:
+            return {}
+        size = {"size": len(self.data), "pointerSize": len(self.pointer)}
+        return {"lfs": {id_key: self.sha256, **size}}
+
     def entry(self, path: str) -> dict[str, Any]:
-        shown: dict[str, Any] = {"type": "file", "path": path, "size": len(self.data), "oid": self.oid}
-        if self.sha256 is not None:
-            size = len(self.pointer)
-            shown["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": size}
-        return shown
+        """The file in a listing of a tree."""
+        shown = {"type": "file", "path": path, "size": len(self.data), "oid": self.oid}
+        return shown | self.lfs(id_key="oid")
 
 
 @dataclass(frozen=True)
@@ -142,12 +147,7 @@ class Repository:
         commit = self.at(revision)
         card = card_metadata(commit.files.get("README.md"))
         siblings = [
-            {
-                "rfilename": path,
-                "size": len(file.data),
-                "blobId": file.oid,
-                "lfs": file.entry(path).get("lfs"),
-            }
+            {"rfilename": path, "size": len(file.data), "blobId": file.oid, **file.lfs(id_key="sha256")}
             for path, file in sorted(commit.files.items())
         ]
         return {

@@ -88,8 +88,9 @@ class HubServer(ThreadingHTTPServer):
         delay: float = 0.0,
         applied: bool = False,
     ) -> None:
-        """Answer `status` to the requests that `pattern` finds; None: only `delay` them, in seconds.
+        """Answer `status` to the requests that `pattern` finds.
 
+        None: only `delay` them, in seconds. 0: hang up without an answer.
         `applied`: do what was asked before failing, as when only the answer was lost.
         """
         self.failures.append(Failure(pattern, status, times, delay, applied))
@@ -133,6 +134,9 @@ class Handler(BaseHTTPRequestHandler):
         if failure is not None:
             time.sleep(failure.delay)
         try:
+            if failure is not None and failure.status == 0:
+                self.close_connection = True
+                return
             if failure is not None and failure.status is not None:
                 if failure.applied:
                     routes.answer()

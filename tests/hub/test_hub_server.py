@@ -23,6 +23,7 @@ from huggingface_hub.errors import (
 
 from tests.hub_server import OTHER, READER
 
+ROOT = Path(__file__).parents[2]
 REPO = "tester/things"
 
 
@@ -207,7 +208,7 @@ def test_failures_on_demand(api, hub):
 
 def test_a_hub_of_its_own_process(tmp_path):
     command = [sys.executable, "-m", "tests.hub_server"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         address = process.stdout.readline().split()[0].removeprefix("HF_ENDPOINT=")
         try:
             with pytest.raises(urllib.error.HTTPError) as error:

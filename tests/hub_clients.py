@@ -1,0 +1,58 @@
+"""Clients of the loopback Hub in processes of their own, with the packages of this project blocked."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+BLOCK = """
+import sys
+for name in ("nyt_h_dataset", "hub_cards", "weighted_f1_metric", "finetune", "leaderboard"):
+    sys.modules[name] = None
+import hashlib, json
+given = json.loads(sys.argv[1])
+"""
+
+# Repository -> "config/split" -> SHA-256 of the rows, loaded and streamed.
+LOAD_DATASET = """
+import datasets
+
+def digest(rows):
+    text = "".join(json.dumps(row, sort_keys=True) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+answer = {}
+for config in given["configs"]:
+    for streaming in (False, True):
+        data = datasets.load_dataset(given["repo_id"], config, streaming=streaming)
+        for split in data:
+            answer[f"{config}/{split}/{'streamed' if streaming else 'loaded'}"] = digest(data[split])
+"""
+
+# Repository, and config -> arguments of `compute` -> config -> result.
+LOAD_METRIC = """
+import evaluate
+
+answer = {}
+for config, arguments in given["computations"].items():
+    metric = evaluate.load(given["repo_id"], config, keep_in_memory=True)
+    answer[config] = metric.compute(**arguments)
+"""
+
+
+def run_client(code: str, given: Any, *, environment: Mapping[str, str], folder: Path) -> Any:
+    """What `code` leaves in `answer`, run in `folder` with `given`; a failing client shows its errors."""
+    whole = f"{BLOCK}{code}\nprint(json.dumps(answer))"
+    command = [sys.executable, "-I", "-c", whole, json.dumps(given)]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(environment), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_command(*words: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """One of our own commands (`python -m ...`) against the Hub, from the root of the project."""
+    command = [sys.executable, "-m", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=dict(environment), cwd=ROOT)

@@ -51,9 +51,14 @@ def batch_plan(*, lengths: np.ndarray, seed: int, epoch: int, batch_size: int) -
 class PlannedSampler:
     """Yields the row numbers of one epoch's plan; the Trainer tells it the epoch through `set_epoch`."""
 
-    def __init__(self, *, lengths: np.ndarray, seed: int, batch_size: int) -> None:
-        """Keep what the plan depends on; see `batch_plan`."""
+    def __init__(self, *, lengths: np.ndarray, seed: int, batch_size: int, with_epoch: bool = False) -> None:
+        """Keep what the plan depends on; see `batch_plan`.
+
+        With `with_epoch` it yields epoch * num_rows + row, for a dataset that reads a row differently in each
+        epoch (`BagBatches`).
+        """
         self.lengths, self.seed, self.batch_size, self.epoch = lengths, seed, batch_size, 0
+        self.with_epoch = with_epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose plan the next iteration follows."""
@@ -66,7 +71,7 @@ class PlannedSampler:
     def __iter__(self) -> Iterator[int]:
         """Row numbers in training order."""
         plan = batch_plan(lengths=self.lengths, seed=self.seed, epoch=self.epoch, batch_size=self.batch_size)
-        return iter(plan.tolist())
+        return iter((plan + self.with_epoch * self.epoch * len(plan)).tolist())
 
 
 class LongestFirstSampler:

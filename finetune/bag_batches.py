@@ -6,14 +6,14 @@ import numpy as np
 import torch
 
 from .bag_examples import Bags
-from .batching import RowBatches
+from .batching import RowBatches, label_tensor
 
 
 class BagBatches(torch.utils.data.Dataset):
     """A dataset of bags, read a batch at a time.
 
     Batches hold the tensors of `RowBatches` for all rows of the bags, and one entry a bag of `bag_sizes`,
-    `labels` (ids, or with `multi_label` 0 and 1 for each relation) and `row_ids`. The data live in flat
+    `labels` (ids, or label sets) and `row_ids`. The data live in flat
     arrays, so memory does not grow with epochs.
 
     In training at most `bag_size` rows of a bag are read, drawn anew in every epoch: an index asked for is
@@ -86,8 +86,7 @@ class BagBatches(torch.utils.data.Dataset):
         members = [self.members(index) for index in indices]
         batch = self.encoded.__getitems__(np.concatenate(members).tolist())
         bags = np.asarray(indices, dtype=np.int64) % len(self)
-        labels = self.bags.labels[bags]
         batch["bag_sizes"] = torch.tensor([len(rows) for rows in members])
-        batch["labels"] = torch.from_numpy(labels.astype(np.float32 if labels.ndim == 2 else np.int64))
+        batch["labels"] = label_tensor(self.bags.labels[bags])
         batch["row_ids"] = torch.from_numpy(self.row_ids[bags].astype(np.int64))
         return batch

@@ -6,6 +6,7 @@ This file is flat and uses torch only, because it travels with a saved model.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -14,6 +15,9 @@ from .bag_pooling import deciding_rows, prediction_scores, training_logits
 
 Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 RowScorer = Callable[..., torch.Tensor]
+
+# A batch of 32 sentences of 256 tokens needs as much memory.
+TOKENS_PER_CHUNK = 8192
 
 # Chunks are as wide as their longest row, rounded up to the width of a tile of matrix units.
 WIDTH_MULTIPLE = 8
@@ -84,7 +88,7 @@ def score_bags(
         bag_sizes, labels, pooling, negative_id, multi_label: As in `bag_pooling.training_logits`.
     """
     usable = (rows[2] >= 0).all(dim=1)
-    options = {"pooling": pooling, "negative_id": negative_id, "multi_label": multi_label}
+    options: dict[str, Any] = {"pooling": pooling, "negative_id": negative_id, "multi_label": multi_label}
     if labels is None:
         row_logits = score_in_chunks(
             score_rows, rows, tokens_per_chunk=tokens_per_chunk, recompute=torch.is_grad_enabled()

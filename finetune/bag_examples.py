@@ -16,8 +16,8 @@ class Bags:
         names: The bag's id (the row's id for bags of one), shape (num_bags,).
         rows: Row numbers, int64, all bags one after another.
         starts: int64, shape (num_bags + 1,); bag i has the rows rows[starts[i]:starts[i + 1]].
-        labels: int64, shape (num_bags,): the bag's relation, the first where there are several; or, for
-            `multi_label`, uint8, shape (num_bags, num_labels): its relations, all 0 for the negative one.
+        labels: int64, shape (num_bags,): the bag's relation, the first where there are several; or the
+            `label_sets` of its rows.
 
     >>> Bags(names=["b0"], rows=np.array([4, 7]), starts=np.array([0, 2]), labels=np.array([1])).sizes
     array([2])
@@ -36,9 +36,9 @@ class Bags:
         """
         empty = np.flatnonzero(self.sizes <= 0)
         if len(empty):
+            name = self.names[int(empty[0])]
             raise ValueError(
-                f"bag {self.names[empty[0]]!r} has no sentences ({len(empty)} such bags); leave it out, or "
-                "give its sentences."
+                f"bag {name!r} has no sentences ({len(empty)} such bags); leave it out, or give its sentences."
             )
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Bags:
         sizes = np.bincount(bag_of_row[kept], minlength=len(self))
         bags = np.flatnonzero(sizes)
         return Bags(
-            names=[self.names[bag] for bag in bags],
+            names=[self.names[bag] for bag in bags.tolist()],
             rows=self.rows[kept],
             starts=_starts(sizes[bags]),
             labels=self.labels[bags],
@@ -96,15 +96,17 @@ def bags_of_one(*, row_names: Sequence[str], labels: np.ndarray) -> Bags:
 
 
 def label_sets(bags: Bags, *, labels: np.ndarray, num_labels: int, negative_id: int) -> np.ndarray:
-    """The relations of each bag's rows, uint8, shape (num_bags, num_labels); the negative one is 0 in all.
+    """The relations of each bag's rows, int8, shape (num_bags, num_labels): 1 or 0, the negative one -100.
+
+    The negative relation has no score of its own: it is what remains where all others are 0.
 
     >>> bags = pair_bags(pair_names=["a", "b", "a"], labels=np.array([2, 0, 1]))
     >>> label_sets(bags, labels=np.array([2, 0, 1]), num_labels=3, negative_id=0).tolist()
-    [[0, 1, 1], [0, 0, 0]]
+    [[-100, 1, 1], [-100, 0, 0]]
     """
-    sets = np.zeros((len(bags), num_labels), dtype=np.uint8)
+    sets = np.zeros((len(bags), num_labels), dtype=np.int8)
     sets[np.repeat(np.arange(len(bags)), bags.sizes), labels[bags.rows]] = 1
-    sets[:, negative_id] = 0
+    sets[:, negative_id] = -100
     return sets
 
 

@@ -34,6 +34,12 @@ POOLINGS = ("one", "att", "avg", "max")
 CERTAIN = 1e4
 
 
+def check_pooling(pooling: str) -> None:
+    """Raise ValueError for a name that is none of POOLINGS."""
+    if pooling not in POOLINGS:
+        raise ValueError(f"`bag_pooling` must be one of {', '.join(map(repr, POOLINGS))}; got {pooling!r}.")
+
+
 def score_activation(*, bag_pooling: str | None, multi_label: bool) -> str:
     """What makes scores of a model's output: "softmax", "sigmoid", or "identity" (scores already).
 
@@ -95,7 +101,7 @@ def training_logits(
         row_logits: Shape (num_rows, num_labels).
         usable: Which rows have both entities, bool, shape (num_rows,).
         bag_sizes: Rows per bag, int64, shape (num_bags,); adds up to num_rows.
-        labels: The gold relations: ids, shape (num_bags,); with `multi_label` 0 or 1, shape (num_bags,
+        labels: The gold relations: ids, shape (num_bags,); with `multi_label` 1 for each, shape (num_bags,
             num_labels).
         negative_id: The negative relation's label id.
         multi_label: Whether relations are predicted separately.
@@ -111,7 +117,7 @@ def training_logits(
     _check(pooling, row_logits, bag_sizes)
     values, there = _padded(row_logits, usable, bag_sizes)
     if multi_label:
-        positive = labels.bool().index_fill(1, torch.tensor(negative_id, device=labels.device), False)
+        positive = (labels > 0) & (torch.arange(labels.shape[1], device=labels.device) != negative_id)
         return _separate(pooling, values, there, negative_id, positive)
     bags = torch.arange(len(values), device=values.device)
     if pooling == "avg":
@@ -250,8 +256,7 @@ def _padded(
 
 
 def _check(pooling: str, row_logits: torch.Tensor, bag_sizes: torch.Tensor) -> None:
-    if pooling not in POOLINGS:
-        raise ValueError(f"`bag_pooling` must be one of {', '.join(map(repr, POOLINGS))}; got {pooling!r}.")
+    check_pooling(pooling)
     if int(bag_sizes.sum()) != len(row_logits):
         raise ValueError(
             f"`bag_sizes` add up to {int(bag_sizes.sum())}, but there are {len(row_logits)} rows; each row "

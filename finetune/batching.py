@@ -27,7 +27,7 @@ class RowBatches(torch.utils.data.Dataset):
 
         Args:
             rows: The encoded rows.
-            labels: Label ids, shape (num_rows,).
+            labels: Label ids, shape (num_rows,), or label sets (`bag_examples.label_sets`).
             row_ids: Positions in the metric's references, shape (num_rows,).
             pad_id: The tokenizer's padding id.
         """
@@ -36,6 +36,18 @@ class RowBatches(torch.utils.data.Dataset):
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.rows)
+
+    # A row is read the same way in every epoch.
+    draws = False
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per row, int64, shape (num_rows,)."""
+        return self.rows.lengths
+
+    def for_seed(self, seed: int) -> RowBatches:
+        """The same batches for every seed."""
+        return self
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
         """One row as a batch of one, without padding beyond the width multiple."""
@@ -56,7 +68,7 @@ class RowBatches(torch.utils.data.Dataset):
             "attention_mask": torch.from_numpy(mask.astype(np.int64)),
             "entity_starts": torch.from_numpy(self.rows.entity_starts[chosen].astype(np.int64)),
             "entity_spans": torch.from_numpy(self.rows.entity_spans[chosen].astype(np.int64)),
-            "labels": torch.from_numpy(self.labels[chosen].astype(np.int64)),
+            "labels": label_tensor(self.labels[chosen]),
             "row_ids": torch.from_numpy(self.row_ids[chosen].astype(np.int64)),
         }
 
@@ -75,6 +87,11 @@ class RowBatches(torch.utils.data.Dataset):
             status=self.rows.status[keep],
         )
         return RowBatches(rows=rows, labels=self.labels[keep], row_ids=self.row_ids[keep], pad_id=self.pad_id)
+
+
+def label_tensor(labels: np.ndarray) -> torch.Tensor:
+    """Label ids as int64, label sets as float32."""
+    return torch.from_numpy(labels.astype(np.int64 if labels.ndim == 1 else np.float32))
 
 
 def as_is(batch: Any) -> dict[str, torch.Tensor]:

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
+from .bag_encoding import TOKENS_PER_CHUNK
 from .entity_inputs import EntityInput
 from .modeling import RelationClassifier, RelationClassifierConfig
 
@@ -167,6 +168,9 @@ def build_classifier(
     representation: str = "entity_start",
     classifier_head: str = "linear",
     max_length: int = DEFAULT_MAX_LENGTH,
+    bag_pooling: str | None = None,
+    multi_label: bool = False,
+    tokens_per_chunk: int = TOKENS_PER_CHUNK,
 ) -> RelationClassifier:
     """A classifier on the pretrained encoder; the new rows and the head depend on torch's seed only.
 
@@ -174,7 +178,8 @@ def build_classifier(
     `initializer_range`), so that they differ from the first step on.
 
     Raises:
-        ValueError: The encoder does not load, or the representation does not go with the input.
+        ValueError: The encoder does not load, the representation does not go with the input, or the pooling
+            is unknown.
     """
     encoder = load_encoder(name_or_path)
     if Path(name_or_path).is_dir():
@@ -191,6 +196,9 @@ def build_classifier(
         marker_ids=token_ids(tokenizer, entity_input.new_tokens),
         classifier_head=classifier_head,
         max_length=max_length,
+        bag_pooling=bag_pooling,
+        multi_label=multi_label,
+        tokens_per_chunk=tokens_per_chunk,
     )
     model = RelationClassifier(config, encoder=encoder)
     if model.segments is not None:

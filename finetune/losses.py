@@ -18,9 +18,13 @@ def unit_losses(
 ) -> torch.Tensor:
     """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
 
+    Labels with a column for each label belong to separate sigmoids: the loss of a unit is then the sum of the
+    binary cross-entropies of its labels, less those that are -100.
+
     Args:
         logits: Shape (num_units, num_labels).
-        labels: Label ids, shape (num_units,); -100 does not count.
+        labels: Label ids, shape (num_units,); or 0 and 1, float, shape (num_units, num_labels), which go with
+            neither weights nor smoothing. -100 does not count.
         label_weights: Factor of a unit by its label, float32, shape (num_labels,); None is 1 for each.
         label_smoothing: Share e of the target that is spread evenly over all labels: the loss of a unit is
             (1 - e) * its cross-entropy + e * the mean over the labels of -log p, as in the Trainer.
@@ -29,7 +33,15 @@ def unit_losses(
     [0.6931471824645996, 0.0]
     >>> unit_losses(torch.zeros(1, 2), torch.tensor([1]), label_weights=torch.tensor([1.0, 3.0])).tolist()
     [2.079441547393799]
+    >>> unit_losses(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, -100.0]])).tolist()  # 2 log 2
+    [1.3862943649291992]
     """
+    if labels.ndim == 2:
+        counted = labels >= 0
+        each = nn.functional.binary_cross_entropy_with_logits(
+            logits.float(), labels.clamp(min=0), reduction="none"
+        )
+        return (each * counted).sum(dim=1)
     losses = nn.functional.cross_entropy(
         logits.float(), labels, reduction="none", label_smoothing=label_smoothing
     )

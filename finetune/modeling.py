@@ -18,12 +18,17 @@ from transformers import (
 )
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from .bag_encoding import TOKENS_PER_CHUNK, Rows, score_bags
+from .bag_pooling import (
+    bags_with_rows,
+    certain_negative,
+    check_pooling,
+    score_activation,
+    with_negative_logit,
+)
 from .entity_inputs import check_combination
 from .losses import unit_losses
 from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
-
-# Added to the logit of the negative relation of a row that has no usable entities; exp(-1e4) is 0 in float32.
-CERTAIN = 1e4
 
 
 class RelationClassifierConfig(PreTrainedConfig):
@@ -39,6 +44,12 @@ class RelationClassifierConfig(PreTrainedConfig):
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
         classifier_head: "linear" or "mlp".
         max_length: Most tokens per row that encoding keeps.
+        bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
+            sentences.
+        multi_label: Whether relations are predicted separately, by a sigmoid each.
+        threshold: The score from which a relation is predicted, with `multi_label`.
+        tokens_per_chunk: Most tokens of a bag's rows that are encoded at once; it sets the memory that is
+            needed, not the result.
     """
 
     model_type = "relation_classifier"
@@ -52,18 +63,24 @@ class RelationClassifierConfig(PreTrainedConfig):
     marker_ids: list[int] | None = None
     classifier_head: str = "linear"
     max_length: int = 512
+    bag_pooling: str | None = None
+    multi_label: bool = False
+    threshold: float | None = None
+    tokens_per_chunk: int = TOKENS_PER_CHUNK
 
     def __post_init__(self, **kwargs):
         """Complete the values and check them.
 
         Raises:
-            ValueError: No encoder config, a negative relation that no label has, or a representation that
-                does not go with the input.
+            ValueError: No encoder config, a negative relation that no label has, a representation that
+                does not go with the input, or an unknown pooling.
         """
         if self.encoder is None:
             raise ValueError("`encoder` must be the config of the pretrained encoder.")
         if isinstance(self.encoder, dict):
             self.encoder = AutoConfig.for_model(**self.encoder)
+        if self.bag_pooling is not None:
+            check_pooling(self.bag_pooling)
         check_combination(input_format=self.input_format, representation=self.representation)
         if self.id2label is not None:
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
@@ -76,6 +93,11 @@ class RelationClassifierConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
         if self._attn_implementation is None:  # the base class has just passed its own None on to the encoder
             self.encoder._attn_implementation = attention
+
+    @property
+    def score_activation(self) -> str:
+        """What makes scores of the model's output: "softmax", "sigmoid", or "identity" (scores already)."""
+        return score_activation(bag_pooling=self.bag_pooling, multi_label=self.multi_label)
 
     @property
     def sub_configs(self) -> dict[str, type]:
@@ -150,46 +172,80 @@ class RelationClassifier(PreTrainedModel):
             counted &= input_ids != marker
         return mention_maximum(states, entity_spans, counted)
 
+    def score_rows(self, *rows: torch.Tensor) -> torch.Tensor:
+        """Logits of single rows, float32, shape (rows, num_labels); arguments as in `represent`."""
+        pooled = self.represent(*rows)
+        # The scores stay in float32 under autocast: 16-bit scores would tie where the model does not.
+        with torch.autocast(device_type=pooled.device.type, enabled=False):
+            dtype = next(self.classifier.parameters()).dtype
+            return self.classifier(self.dropout(pooled.to(dtype))).float()
+
     def forward(
         self,
         input_ids: torch.LongTensor,
         attention_mask: torch.LongTensor,
         entity_starts: torch.LongTensor,
         entity_spans: torch.LongTensor,
-        labels: torch.LongTensor | None = None,
+        bag_sizes: torch.LongTensor | None = None,
+        labels: torch.Tensor | None = None,
         return_dict: bool = True,
     ) -> SequenceClassifierOutput | tuple:
-        """Logits over all labels, and the loss when labels are given.
+        """Outputs of the units over all labels, and the loss when labels are given.
 
-        A row without usable entities (entity start -1) gets a probability of exactly 1 for the negative
-        relation and does not count in the loss.
+        A unit is a row, or with `bag_sizes` a bag. A row without usable entities (entity start -1) is surely
+        negative and does not count in the loss; in a bag it takes no part, and a bag of such rows is like
+        such a row. In training the outputs of bags are the logits of the loss, pooled for their labels.
 
         Args:
-            input_ids: Token ids, shape (batch, length).
+            input_ids: Token ids, shape (rows, length).
             attention_mask: 1 for tokens, 0 for padding, same shape.
-            entity_starts: Token positions where head and tail start, shape (batch, 2).
-            entity_spans: Half-open spans of the entities' own tokens, shape (batch, 4).
-            labels: Label ids, shape (batch,).
+            entity_starts: Token positions where head and tail start, shape (rows, 2).
+            entity_spans: Half-open spans of the entities' own tokens, shape (rows, 4).
+            bag_sizes: Rows of each bag, shape (units,); the rows of a bag stand together. Without it the
+                units are the rows; a model with `bag_pooling` then predicts each as a bag of one.
+            labels: Label ids, shape (units,); with `multi_label` 0 or 1, shape (units, num_labels), and -100
+                for the negative relation.
             return_dict: False gives a plain tuple.
 
         Returns:
-            `logits` float32, shape (batch, num_labels); `loss` the mean cross-entropy.
+            `logits` float32, shape (units, num_labels), which `config.score_activation` makes scores of;
+            `loss` the mean loss of the units.
         """
-        pooled = self.represent(input_ids, attention_mask, entity_starts, entity_spans)
-        # The scores stay in float32 under autocast: 16-bit scores would tie where the model does not.
-        with torch.autocast(device_type=pooled.device.type, enabled=False):
-            dtype = next(self.classifier.parameters()).dtype
-            logits = self.classifier(self.dropout(pooled.to(dtype)))
+        rows: Rows = (input_ids, attention_mask, entity_starts, entity_spans)
         usable = (entity_starts >= 0).all(dim=1)
-        certain = torch.full_like(logits, -CERTAIN)
-        certain[:, self.negative_id] = CERTAIN
-        logits = torch.where(usable.unsqueeze(1), logits, certain)
-        loss = None
-        if labels is not None:
-            counted = labels.masked_fill(~usable, -100)
-            loss = unit_losses(logits, counted).sum() / usable.sum().clamp(min=1)
+        if bag_sizes is None and self.config.bag_pooling is not None and not self.training:
+            bag_sizes = torch.ones_like(usable, dtype=torch.int64)  # type: ignore[assignment]
+        if bag_sizes is None:
+            logits = self._row_outputs(rows, usable)
+        else:
+            logits = score_bags(
+                self.score_rows,
+                rows,
+                bag_sizes=bag_sizes,
+                labels=labels if self.training else None,
+                pooling=str(self.config.bag_pooling),
+                negative_id=self.negative_id,
+                multi_label=self.config.multi_label,
+                tokens_per_chunk=self.config.tokens_per_chunk,
+            )
+            usable = bags_with_rows(usable, bag_sizes)
+        loss = None if labels is None else self._loss(logits, labels, usable)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
         return output if return_dict else output.to_tuple()
+
+    def _row_outputs(self, rows: Rows, usable: torch.Tensor) -> torch.Tensor:
+        logits = self.score_rows(*rows)
+        if self.config.multi_label and not self.training:
+            logits = with_negative_logit(logits, negative_id=self.negative_id)
+        certain = certain_negative(logits.shape[1], negative_id=self.negative_id, activation="softmax")
+        return torch.where(usable.unsqueeze(1), logits, certain.to(logits))
+
+    def _loss(self, logits: torch.Tensor, labels: torch.Tensor, usable: torch.Tensor) -> torch.Tensor:
+        if self.config.score_activation == "identity" and not self.training:
+            logits = logits.clamp(min=torch.finfo(logits.dtype).tiny).log()
+        unusable = ~usable if labels.ndim == 1 else ~usable.unsqueeze(1)
+        losses = unit_losses(logits, labels.masked_fill(unusable, -100))
+        return losses.sum() / usable.sum().clamp(min=1)
 
 
 def bare_encoder(config: PreTrainedConfig) -> PreTrainedModel:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from finetune.encoded_rows import EncodedRows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from finetune.bag_batches import BagBatches
 from finetune.bag_examples import Bags, bags_of_one, label_sets, pair_bags, relation_bags
 from finetune.bag_threshold import DEFAULT_THRESHOLD, best_threshold
 from finetune.batching import RowBatches
+from finetune.encoded_rows import EncodedRows
 from finetune.sampling import PlannedSampler
 from weighted_f1_metric import f1_family
 
@@ -38,7 +38,8 @@ def test_bags_are_the_groups_in_order_of_first_appearance(rows: list[tuple[str, 
     assert by_relation.labels.tolist() == [label for _, label in triples]
     sets = label_sets(by_pair, labels=labels, num_labels=4, negative_id=3)
     for row, members in zip(sets, pairs.values(), strict=True):
-        assert set(np.flatnonzero(row)) == {labels[member] for member in members} - {3}
+        assert row[3] == -100
+        assert set(np.flatnonzero(row > 0)) == {labels[member] for member in members} - {3}
 
 
 @given(ROWS, st.data())
@@ -121,7 +122,7 @@ def test_label_sets_become_targets() -> None:
     several = Bags(names=bags.names, rows=bags.rows, starts=bags.starts, labels=sets)
     batch = BagBatches(rows=row_batches(14), bags=several, row_ids=np.arange(3)).__getitems__([0, 2])
     assert batch["labels"].dtype == torch.float32
-    assert batch["labels"].tolist() == [[0, 1, 0, 1], [0, 0, 0, 0]]
+    assert batch["labels"].tolist() == [[-100, 1, 0, 1], [-100, 0, 0, 0]]
 
 
 def test_at_most_bag_size_rows_are_drawn_by_seed_epoch_and_bag() -> None:
@@ -169,9 +170,9 @@ def test_the_threshold_has_the_best_f1(pairs: list[tuple[float, bool]]) -> None:
 
     def f1(at: float) -> float:
         predicted = (scores[:, 0] >= at).astype(int)
-        return f1_family(predictions=predicted, references=gold[:, 0].astype(int), negative_label=0)[
-            "micro_f1"
-        ]
+        return f1_family(
+            predictions=predicted, references=gold[:, 0].astype(int), labels=[0, 1], negative_label=0
+        )["micro_f1"]
 
     by_threshold = {at: f1(at) for at in np.unique(scores)}
     assert by_threshold[threshold] == pytest.approx(max(by_threshold.values()))

@@ -38,7 +38,7 @@ class Bags:
         if len(empty):
             name = self.names[int(empty[0])]
             raise ValueError(
-                f"bag {name!r} has no sentences ({len(empty)} such bags); leave it out, or give its sentences."
+                f"bag {name!r} has no sentences ({len(empty)} such bags); leave it out or give some."
             )
 
     def __len__(self) -> int:

@@ -3,8 +3,9 @@
 Leaf: imports nothing else of this project.
 """
 
-from .cards import as_code, as_text, dataset_card, front_matter, markdown_table
+from .cards import as_code, as_text, dataset_card, front_matter, markdown_table, metric_card
 from .hub import check_folder, check_repo_id, folder_files, listing, staged_folder
+from .metric_space import pinned_version, space_metadata, stage_metric
 from .upload import HubError, Pushed, push_folder
 
 __all__ = [
@@ -19,6 +20,10 @@ __all__ = [
     "front_matter",
     "listing",
     "markdown_table",
+    "metric_card",
+    "pinned_version",
     "push_folder",
+    "space_metadata",
+    "stage_metric",
     "staged_folder",
 ]

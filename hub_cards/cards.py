@@ -93,6 +93,20 @@ def dataset_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> s
     return _card("dataset_card.md", metadata, values)
 
 
+def metric_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return the README of a metric's Space: `metadata` as YAML, then metric_card.md with `values`.
+
+    Args:
+        metadata: as `metric_space.space_metadata`.
+        values: title, description, repo_id, version (text), citation (BibTeX).
+
+    Raises:
+        ValueError: a missing key or value, or a value that YAML would not give back as it is.
+    """
+    _require(metadata, ("title", "sdk", "sdk_version", "app_file", "tags"), "Space")
+    return _card("metric_card.md", metadata, values)
+
+
 def _card(name: str, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     """`metadata` as YAML, then the template of that name with `values`."""
     header = _dump(metadata)
@@ -122,7 +136,9 @@ def _dump(metadata: Mapping[str, Any]) -> str:
 def _require(metadata: Mapping[str, Any], keys: Sequence[str], card: str) -> None:
     missing = [key for key in keys if not metadata.get(key)]
     if missing:
-        raise ValueError(f"`metadata` lacks {', '.join(missing)}; a {card} card needs {', '.join(keys)}.")
+        raise ValueError(
+            f"`metadata` lacks {', '.join(missing)}; the card of a {card} needs {', '.join(keys)}."
+        )
 
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:

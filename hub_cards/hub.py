@@ -109,7 +109,8 @@ def listing(folder: str | os.PathLike[str], *, repo_id: str, repo_type: str, pub
     width = max(len(f"{size:,}") for size in files.values())
     lines = [f"{size:>{width},}  {path}" for path, size in files.items()]
     total = f"{len(files)} files, {sum(files.values()):,} bytes"
-    where = f"the {repo_type} {repo_id} ({'public' if public else 'private'})"
+    kind = "Space" if repo_type == "space" else repo_type
+    where = f"the {kind} {repo_id} ({'public' if public else 'private'})"
     card = (Path(folder) / "README.md").read_text(encoding="utf-8")
     return "\n".join([f"To {where}, in one commit: {total}", *lines, "", card])
 

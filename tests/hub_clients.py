@@ -42,6 +42,16 @@ for config, arguments in given["computations"].items():
     answer[config] = metric.compute(**arguments)
 """
 
+# The code of a card, all blocks in one namespace: what came before, and the lines that the code prints.
+RUN_BLOCKS = """
+import contextlib, io
+
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
+    exec("\\n".join(given["blocks"]), {})
+answer = [answer, printed.getvalue().splitlines()]
+"""
+
 
 def run_client(code: str, given: Any, *, environment: Mapping[str, str], folder: Path) -> Any:
     """What `code` leaves in `answer`, run in `folder` with `given`; a failing client shows its errors."""

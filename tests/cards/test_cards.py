@@ -100,7 +100,7 @@ def test_synthetic_data_are_announced_first():
     "key", ["language", "license", "pretty_name", "task_categories", "configs", "dataset_info"]
 )
 def test_a_missing_key_is_named(key):
-    with pytest.raises(ValueError, match=f"`metadata` lacks {key}; a dataset card needs"):
+    with pytest.raises(ValueError, match=f"`metadata` lacks {key}; the card of a dataset needs"):
         dataset_card(metadata={name: value for name, value in METADATA.items() if name != key}, values=VALUES)
 
 

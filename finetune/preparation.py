@@ -76,6 +76,11 @@ def prepare(
     shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
     add_entity_tokens(tokenizer, shown)
     row_encoder = RowEncoder(tokenizer, entity_input=shown, max_length=max_length)
+    if model_arguments.representation == "cls" and not row_encoder.prefix:
+        raise ValueError(
+            "`--representation cls` takes the state at the token in front of a sentence, and this encoder's "
+            "tokenizer puts none there; use another representation."
+        )
     batches, counts = _encode(data, row_encoder)
     return Prepared(
         data=data,

@@ -8,6 +8,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
+    AutoConfig,
+    AutoModel,
     BertConfig,
     BertModel,
     BertTokenizer,
@@ -94,6 +96,65 @@ def roberta_folder(
     )
     RobertaModel(config).save_pretrained(folder)
     roberta_tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def unigram_tokenizer() -> PreTrainedTokenizerFast:
+    """Pieces as those of SentencePiece, in which a blank is a part of the word that follows."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=120,
+        special_tokens=special,
+        unk_token="[UNK]",
+        initial_alphabet=list("@#*^_"),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(SENTENCES * 2, trainer)
+    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **names)
+
+
+@pytest.fixture(scope="session")
+def family_folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """Model type -> the folder of a tiny encoder of that family, made on first use."""
+    made: dict[str, Path] = {}
+    tokenizers = {"electra": "bert", "deberta": "roberta", "modernbert": "roberta", "deberta-v2": "unigram"}
+    special = {
+        "electra": {"embedding_size": 16},
+        "deberta": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0},
+        "deberta-v2": {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"]},
+        "modernbert": {"global_attn_every_n_layers": 1, "local_attention": 16},
+    }
+
+    def folder(family: str) -> Path:
+        if family in ("bert", "roberta"):
+            return request.getfixturevalue(f"{family}_folder")
+        if family not in made:
+            tokenizer = request.getfixturevalue(f"{tokenizers[family]}_tokenizer")
+            made[family] = tmp_path_factory.mktemp(family)
+            ends = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": None, "eos_token_id": None}
+            if family == "modernbert":
+                ends |= {"cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id}
+            config = AutoConfig.for_model(
+                family,
+                vocab_size=len(tokenizer),
+                max_position_embeddings=64,
+                **SHAPE,
+                **ends,
+                **special[family],
+            )
+            torch.manual_seed(1)
+            AutoModel.from_config(config).save_pretrained(made[family])
+            tokenizer.save_pretrained(made[family])
+        return made[family]
+
     return folder
 
 

@@ -113,6 +113,7 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
         (["--output_dir", "o", "--resume_from_checkpoint", "x"], "`--resume_from_checkpoint` is not a flag"),
         (["--output_dir", "o", "--train_sampling_strategy", "random"], "rows are always grouped by length"),
+        (["--output_dir", "o", "--input", "plain"], "'entity_start' does not go with the input 'plain'"),
         (["nowhere.json"], "the settings file nowhere.json is not there"),
     ],
 )

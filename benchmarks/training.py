@@ -109,7 +109,9 @@ def main(words: Sequence[str] | None = None) -> None:
         bf16=None if options.bf16 == "auto" else options.bf16 == "true",
     )
     model_arguments = ModelArguments(model_name_or_path=options.model_name_or_path)
-    data_arguments = DataArguments(data=options.data, data_dir=options.data_dir)
+    # SemEval-2010 has no validation split, and speed needs none.
+    fraction = 0.0 if options.data == "semeval2010" else None
+    data_arguments = DataArguments(data=options.data, data_dir=options.data_dir, validation_fraction=fraction)
     prepared = prepare(data_arguments, model_arguments, RunArguments(), arguments)
 
     def plain(steps: int, seed: int) -> float:

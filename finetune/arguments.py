@@ -15,11 +15,17 @@ def check_values(arguments: object) -> None:
     for item in fields(arguments):  # type: ignore[arg-type]
         kinds = get_args(hints[item.name]) or (hints[item.name],)
         value = getattr(arguments, item.name)
+        # A choice that may be left open is a Literal beside None.
+        choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
         if get_origin(hints[item.name]) is Literal:
-            if value not in kinds:
+            choices = kinds
+        if choices is not None:
+            if value not in choices and not (value is None and type(None) in kinds):
                 raise ValueError(
-                    f"`{item.name}` must be one of {', '.join(map(repr, kinds))}; got {value!r}."
+                    f"`{item.name}` must be one of {', '.join(map(repr, choices))}; got {value!r}."
                 )
+        elif type(value) is int and float in kinds:
+            setattr(arguments, item.name, float(value))
         elif type(value) not in {get_origin(kind) or kind for kind in kinds}:
             expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
             raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")
@@ -29,14 +35,70 @@ def check_values(arguments: object) -> None:
 class DataArguments:
     """What is read."""
 
-    data: Literal["nyt_h", "semeval2010"] = field(
+    data: Literal["nyt_h", "semeval2010", "tacred", "opennre", "hub"] = field(
         default="nyt_h",
         metadata={
-            "help": "Which reader: NYT-H (the authors' release, line JSON), or SemEval-2010 Task 8 "
-            "(TRAIN_FILE.TXT, TEST_FILE_FULL.TXT)."
+            "help": "Which reader: nyt_h (the authors' release), semeval2010 (TRAIN_FILE.TXT, "
+            "TEST_FILE_FULL.TXT), tacred (train.json, dev.json, test.json), opennre (*_train.txt, *_val.txt, "
+            "*_test.txt, *_rel2id.json), or hub (whatever load_dataset takes, see --dataset_name)."
         },
     )
-    data_dir: str | None = field(default=None, metadata={"help": "The folder with the data files."})
+    data_dir: str | None = field(
+        default=None, metadata={"help": "The folder with the data files (for hub see --dataset_name)."}
+    )
+    dataset_name: str | None = field(
+        default=None,
+        metadata={
+            "help": "With --data hub: the name of a dataset on the Hugging Face Hub, or a local folder such "
+            "as one written by `nyt_h_dataset export`."
+        },
+    )
+    dataset_config: str | None = field(
+        default=None, metadata={"help": "With --data hub: which configuration of the dataset."}
+    )
+    dataset_revision: str | None = field(
+        default=None, metadata={"help": "With --data hub: the branch, tag or commit."}
+    )
+    columns: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "With --data hub, where the columns have other names: ours=theirs, for example head=subj "
+            "tail=obj sentence=text, or head_start=subj_start. A sentence may be a list of tokens; ends are "
+            "exclusive."
+        },
+    )
+    negative_relation: str | None = field(
+        default=None,
+        metadata={
+            "help": "The name of the negative relation, needed with --data hub; `none` if the data have no "
+            "such class. Default: no_relation for tacred, for opennre NA, no_relation or Other, whichever "
+            "there is."
+        },
+    )
+    equal_spans: Literal["error", "keep"] | None = field(
+        default=None,
+        metadata={
+            "help": "Rows of tacred, opennre or hub whose head and tail are the same characters: error (the "
+            "default), or keep."
+        },
+    )
+    validation_fraction: float | None = field(
+        default=None,
+        metadata={
+            "help": "Where the data have no validation split: the share of train that becomes one, by entity "
+            "pair. Default 0.1; 0 makes none, so that nothing is selected and all rows are trained on."
+        },
+    )
+    validation_seed: int = field(
+        default=0, metadata={"help": "Which entity pairs go to such a validation split follows from it."}
+    )
+    evaluate_na: int = field(
+        default=0,
+        metadata={
+            "help": "Also predict this many rows of the `na` split (nyt_h, hub) that training has not, and "
+            "report the share of false alarms by relation; test and dev of NYT-H hold no NA rows."
+        },
+    )
     track: Literal["sent2sent"] = field(
         default="sent2sent",
         metadata={

@@ -89,6 +89,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
             "fingerprint": data.fingerprint,
             "label_names": list(data.label_names),
             "negative_relation": data.negative_relation,
+            "notes": list(data.notes),
             "splits": dict(run.prepared.counts),
         },
         "max_length": run.prepared.max_length,

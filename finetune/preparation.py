@@ -14,7 +14,7 @@ from .batching import RowBatches
 from .encoders import add_entity_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
 from .encoding import RowEncoder
 from .entity_inputs import EntityInput, entity_input
-from .readers import READERS
+from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
 from .trainer_arguments import RelationTrainingArguments
 
@@ -60,19 +60,16 @@ def prepare(
         FileNotFoundError: `data_dir` or a file in it is not there.
         ValueError: A broken record, an empty split, an encoder that does not load, no row left to train on.
     """
-    for name, value in (
-        ("data_dir", data_arguments.data_dir),
-        ("model_name_or_path", model_arguments.model_name_or_path),
-    ):
-        if value is None:
-            raise ValueError(f"`--{name}` is needed; see `python -m finetune --help`.")
+    check_data_flags(data_arguments)
+    if model_arguments.model_name_or_path is None:
+        raise ValueError("`--model_name_or_path` is needed; see `python -m finetune --help`.")
     assert_one_process(training_arguments)
     encoder_path = str(model_arguments.model_name_or_path)
     config = load_config(encoder_path)
     tokenizer = load_tokenizer(encoder_path)
     load_encoder(encoder_path)
     max_length = max_sequence_length(tokenizer=tokenizer, config=config, requested=model_arguments.max_length)
-    data = READERS[data_arguments.data](str(data_arguments.data_dir))
+    data = read_data(data_arguments)
     shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
     add_entity_tokens(tokenizer, shown)
     row_encoder = RowEncoder(tokenizer, entity_input=shown, max_length=max_length)
@@ -160,6 +157,7 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
     lines = [
         f"plan: {rows} rows; {steps:,} steps of {batch} rows (about {tokens:,} tokens); {seeds}; bf16 {bf16}",
     ]
+    lines += [f"data: {note}" for note in prepared.data.notes]
     for split, counts in prepared.counts.items():
         unusable = counts["num_cannot_be_kept"] + counts["num_not_found"]
         if counts["num_windowed"] or unusable:

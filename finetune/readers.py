@@ -1,106 +1,115 @@
-"""Data sets as rows with two spans: one reader for each kind of data."""
+"""`--data` -> its reader, with the flags that the reader takes; the validation split; the NA rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
-from .relation_rows import RelationData, RelationRows, entity_pair, short_type
-from .semeval import SEMEVAL_NEGATIVE, read_semeval
+from .arguments import DataArguments
+from .hub_rows import read_hub
+from .nyt_h_rows import read_nyt_h
+from .opennre import read_opennre
+from .pair_split import with_validation
+from .relation_rows import RelationData, RelationRows
+from .semeval import read_semeval2010
+from .tacred import read_tacred
+
+READERS: dict[str, Callable[..., RelationData]] = {
+    "nyt_h": read_nyt_h,
+    "semeval2010": read_semeval2010,
+    "tacred": read_tacred,
+    "opennre": read_opennre,
+    "hub": read_hub,
+}
+# The flags that not all readers take, with the readers that do.
+_FILES = ("nyt_h", "semeval2010", "tacred", "opennre")
+_FLAGS = {
+    "data_dir": _FILES,
+    "dataset_name": ("hub",),
+    "dataset_config": ("hub",),
+    "dataset_revision": ("hub",),
+    "columns": ("hub",),
+    "negative_relation": ("tacred", "opennre", "hub"),
+    "equal_spans": ("tacred", "opennre", "hub"),
+}
+_PLACES = ("data_dir", "dataset_name")
 
 
-def read_nyt_h(data_dir: str) -> RelationData:
-    """NYT-H: train with its sampled NA rows, validation and test.
-
-    Raises:
-        FileNotFoundError: The folder or a file is not there.
-        ValueError: A file is broken, or a split is empty.
-    """
-    from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h
-
-    loaded = load_nyt_h(data_dir, "sentence")
-    features = loaded["test"].features
-    label_names = tuple(features["relation"].names)
-    splits = {}
-    for split in ("train", "validation", "test"):
-        table = loaded[split].with_format("numpy")
-        columns = {name: table[name][:] for name in ("relation", "bag_label")}
-        plain = loaded[split]
-        heads, tails = plain["head"][:], plain["tail"][:]
-        spans = [(h["start"], h["end"], t["start"], t["end"]) for h, t in zip(heads, tails, strict=True)]
-        names, sentences, bags = (plain[name][:] for name in ("instance_id", "sentence", "bag_id"))
-        judged = features["bag_label"].names
-        splits[split] = RelationRows(
-            row_names=names,
-            sentences=sentences,
-            spans=np.array(spans, dtype=np.int64).reshape(-1, 4),
-            labels=columns["relation"].astype(np.int64),
-            pair_names=bags,
-            entity_pairs=[f"{h['guid']}\t{t['guid']}" for h, t in zip(heads, tails, strict=True)],
-            types=[(short_type(h["type"]), short_type(t["type"])) for h, t in zip(heads, tails, strict=True)],
-            references=[
-                {
-                    "instance_id": i,
-                    "bag_id": b,
-                    "relation": label_names[r],
-                    "bag_label": judged[j],
-                    "sentence": s,
-                }
-                for i, b, r, j, s in zip(
-                    names,
-                    bags,
-                    columns["relation"],
-                    columns["bag_label"],
-                    sentences,
-                    strict=True,
-                )
-            ],
-        )
-    return RelationData(
-        name="nyt_h", splits=splits, label_names=label_names, negative_relation=NEGATIVE_RELATION
-    )
+def check_data_flags(arguments: DataArguments) -> None:
+    """Raise ValueError when a flag is missing, or is given to a reader that does not take it."""
+    for name, readers in _FLAGS.items():
+        given = getattr(arguments, name) is not None
+        if given and arguments.data not in readers:
+            raise ValueError(
+                f"`--{name}` is a flag of `--data {'` or `--data '.join(readers)}`; leave it out."
+            )
+        if not given and name in _PLACES and arguments.data in readers:
+            raise ValueError(f"`--{name}` is needed; see `python -m finetune --help`.")
+    if arguments.evaluate_na < 0:
+        raise ValueError(f"`--evaluate_na` must be 0 or more rows; got {arguments.evaluate_na}.")
+    if arguments.evaluate_na and arguments.data not in ("nyt_h", "hub"):
+        raise ValueError(f"`--evaluate_na` needs an `na` split, and {arguments.data} has none; leave it out.")
 
 
-def read_semeval2010(data_dir: str) -> RelationData:
-    """SemEval-2010 Task 8: directed labels, no validation split, so nothing is selected.
+def read_data(arguments: DataArguments) -> RelationData:
+    """The data that the flags name: train, validation unless refused, test, and "na" where asked for.
 
     Raises:
-        FileNotFoundError: A file is not there.
-        ValueError: A record is broken (file and line), no label is "Other", or a split is empty.
+        FileNotFoundError: A folder, file or dataset is not there.
+        ValueError: A flag that is missing or does not fit, records that cannot be used (the first and the
+            total), an empty split, a validation split that cannot be made.
     """
-    read = {
-        split: read_semeval(Path(data_dir) / name)
-        for split, name in (("train", "TRAIN_FILE.TXT"), ("test", "TEST_FILE_FULL.TXT"))
+    check_data_flags(arguments)
+    options = {
+        name: getattr(arguments, name) for name, readers in _FLAGS.items() if arguments.data in readers
     }
-    label_names = tuple(sorted({record.label for records in read.values() for record in records}))
-    if label_names and SEMEVAL_NEGATIVE not in label_names:
+    place = next(options.pop(name) for name in _PLACES if name in options)
+    given = {name: value for name, value in options.items() if value is not None}
+    if arguments.evaluate_na:
+        given["with_na"] = True
+    data = READERS[arguments.data](place, **given)
+    if arguments.evaluate_na:
+        data = with_na_sample(data, num_rows=arguments.evaluate_na, whole_bags=arguments.track == "bag2bag")
+    return with_validation(data, fraction=arguments.validation_fraction, seed=arguments.validation_seed)
+
+
+def with_na_sample(data: RelationData, *, num_rows: int, whole_bags: bool) -> RelationData:
+    """The data with its "na" split cut to a sample that training has not seen.
+
+    Rows whose entity pair and sentence are in train are left out first: NYT-H's `na` split holds the NA rows
+    of train. Bags are drawn in an order that is always the same, and their rows taken until there are
+    `num_rows`; the last bag is cut, or kept whole where bags are the units.
+
+    Raises:
+        ValueError: There is no "na" split, or it has fewer such rows.
+    """
+    if "na" not in data.splits:
+        raise ValueError(f"`--evaluate_na` needs an `na` split, and {data.name} has none; leave it out.")
+    rows = data.splits["na"]
+    positions = unseen_rows(rows, data.splits["train"])
+    if len(positions) < num_rows:
         raise ValueError(
-            f"{data_dir}: no sentence has the label {SEMEVAL_NEGATIVE!r}, the negative relation."
+            f"`--evaluate_na` asks for {num_rows} rows; the `na` split has {len(positions)} that are not in "
+            f"train ({len(rows)} in all)."
         )
-    index = {name: position for position, name in enumerate(label_names)}
-    splits = {}
-    for split, records in read.items():
-        pairs = [
-            entity_pair(*(r.sentence[span.start : span.end] for span in (r.head, r.tail))) for r in records
-        ]
-        splits[split] = RelationRows(
-            row_names=[record.number for record in records],
-            sentences=[record.sentence for record in records],
-            spans=np.array([record.head + record.tail for record in records], dtype=np.int64).reshape(-1, 4),
-            labels=np.array([index[record.label] for record in records], dtype=np.int64),
-            pair_names=pairs,
-            entity_pairs=pairs,
-        )
-    groups = {name: name.partition("(")[0] for name in label_names if name != SEMEVAL_NEGATIVE}
-    return RelationData(
-        name="semeval2010",
-        splits=splits,
-        label_names=label_names,
-        negative_relation=SEMEVAL_NEGATIVE,
-        groups=groups,
-    )
+    bags: dict[str, list[int]] = {}
+    for position in positions:
+        bags.setdefault(rows.pair_names[position], []).append(position)
+    names = list(bags)
+    chosen: list[int] = []
+    for bag in np.random.default_rng(0).permutation(len(names)).tolist():
+        if len(chosen) >= num_rows:
+            break
+        chosen += bags[names[bag]] if whole_bags else bags[names[bag]][: num_rows - len(chosen)]
+    note = f"na: {len(chosen):,} of {len(positions):,} NA rows that train has not, a fixed sample of bags"
+    splits = {**data.splits, "na": rows.select(sorted(chosen))}
+    return replace(data, splits=splits, notes=(*data.notes, note))
 
 
-READERS: dict[str, Callable[[str], RelationData]] = {"nyt_h": read_nyt_h, "semeval2010": read_semeval2010}
+def unseen_rows(rows: RelationRows, train: RelationRows) -> list[int]:
+    """Positions of the rows whose entity pair and sentence are not together in train."""
+    seen = set(zip(train.entity_pairs, train.sentences, strict=True))
+    pairs = zip(rows.entity_pairs, rows.sentences, strict=True)
+    return [position for position, pair in enumerate(pairs) if pair not in seen]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,6 +43,21 @@ class RelationRows:
         """Number of rows."""
         return len(self.row_names)
 
+    def select(self, positions: Sequence[int] | np.ndarray) -> RelationRows:
+        """The rows at these positions, in their order."""
+        chosen = np.asarray(positions, dtype=np.int64)
+        at = chosen.tolist()
+        return RelationRows(
+            row_names=[self.row_names[i] for i in at],
+            sentences=[self.sentences[i] for i in at],
+            spans=self.spans[chosen],
+            labels=self.labels[chosen],
+            pair_names=[self.pair_names[i] for i in at],
+            entity_pairs=[self.entity_pairs[i] for i in at],
+            types=None if self.types is None else [self.types[i] for i in at],
+            references=None if self.references is None else [self.references[i] for i in at],
+        )
+
 
 @dataclass(frozen=True)
 class RelationData:
@@ -55,6 +70,7 @@ class RelationData:
         label_names: Relation names by label id, the negative relation included; the same for all splits.
         negative_relation: The name that means "none of the relations".
         groups: Label name -> group for direction-aware scores, None where labels have no direction.
+        notes: What a reader of the results should know about the reading, a sentence each.
     """
 
     name: str
@@ -62,6 +78,7 @@ class RelationData:
     label_names: tuple[str, ...]
     negative_relation: str
     groups: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:

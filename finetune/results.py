@@ -109,6 +109,7 @@ def page(results: Mapping[str, Any]) -> str:
     lines += [
         "",
         f"Rows without both entities are left out of training and scored as {data['negative_relation']}.",
+        *(f"{note[0].upper()}{note[1:]}." for note in data["notes"]),
         f"Data fingerprint {data['fingerprint']}. Signatures:",
         "",
         *(f"- {prefix}: `{line}`" for prefix, line in results["signature"].items()),

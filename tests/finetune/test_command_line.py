@@ -107,7 +107,7 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["--output_dir", "o", "--seeds", "-1"], "`seeds` must be integers from 0"),
         (["--output_dir", "o", "--seeds", "x"], "argument --seeds: invalid int value: 'x'"),
-        (["--output_dir", "o", "--data", "tacred"], "argument --data: invalid choice: 'tacred'"),
+        (["--output_dir", "o", "--data", "tac"], "argument --data: invalid choice: 'tac'"),
         (["--output_dir", "o", "--track", "bag2bag"], "argument --track: invalid choice"),
         (["--output_dir", "o", "--learning-reate", "1"], "--learning-reate"),
         (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
@@ -129,8 +129,8 @@ def test_what_cannot_be_used(words: list[str], message: str, capsys: pytest.Capt
         ("s.json", "[]", "must hold one mapping from flag names to values; got list"),
         (
             "s.json",
-            '{"output_dir": "o", "data": "tacred"}',
-            "`data` must be one of 'nyt_h', 'semeval2010'; got 'tacred'",
+            '{"output_dir": "o", "data": "tac"}',
+            "`data` must be one of 'nyt_h', 'semeval2010', 'tacred', 'opennre', 'hub'; got 'tac'",
         ),
         (
             "s.json",

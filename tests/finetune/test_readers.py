@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finetune.readers import read_nyt_h, read_semeval2010
+from finetune.nyt_h_rows import read_nyt_h
 from finetune.relation_rows import RelationData, RelationRows
-from finetune.semeval import read_semeval, untagged
+from finetune.semeval import read_semeval, read_semeval2010, untagged
 from nyt_h_dataset import write_sample
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -21,8 +21,8 @@ TRAIN = (
 TEST = '8001\t"<e1>Audits</e1> of <e2>waste</e2>"\r\nMessage-Topic(e1,e2)\r\nComment:\r\n\r\n'
 
 
-def semeval_folder(folder: Path, train: str = TRAIN, test: str = TEST) -> Path:
-    (folder / "TRAIN_FILE.TXT").write_bytes(train.encode())
+def semeval_folder(folder: Path, train: str | bytes = TRAIN, test: str = TEST) -> Path:
+    (folder / "TRAIN_FILE.TXT").write_bytes(train if isinstance(train, bytes) else train.encode())
     (folder / "TEST_FILE_FULL.TXT").write_bytes(test.encode())
     return folder
 
@@ -69,16 +69,22 @@ def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (TRAIN.replace("<e1>child", "child"), r"TRAIN_FILE.TXT, line 1: the tag <e1> is missing"),
+        (TRAIN.replace("<e1>child", "child"), r"TRAIN_FILE.TXT, line 1: the tag <e1> is missing. .*: 1 of 2"),
+        (TRAIN.replace("<e1>", ""), r"line 1: the tag <e1> is missing. Records that cannot be used: 2 of 2"),
         (TRAIN.replace("<e2>cradle</e2>", "</e2>cradle<e2>"), "line 1: an entity is empty or closes before"),
         (TRAIN.replace("the <e1>author", "<e1>the <e1>author"), "line 5: the tag <e1> occurs twice"),
-        (TRAIN.replace("2\t", "2 "), "line 5: expected a number, a tab and a sentence"),
-        (TRAIN.replace("2\t", "1\t"), "line 5: the sentence number 1 occurs twice"),
-        (TRAIN.replace("Other", ""), r"TRAIN_FILE.TXT, line 6: expected a relation such as"),
+        (
+            TRAIN.replace("2\t", "2 "),
+            "line 1: after the record, expected a number, a tab and .* got '2 \"A <e2>dis",
+        ),
+        (TRAIN.replace("1\t", "1 "), "line 1: expected a number, a tab and a sentence"),
+        (TRAIN.replace("2\t", "1\t"), r"line 5: the id '1' is there already \(.*TRAIN_FILE.TXT, line 1\)"),
+        (TRAIN.replace("Other", ""), r"TRAIN_FILE.TXT, line 5: expected a relation such as .* got ''"),
+        (TRAIN.encode().replace(b"author", b"auth\xf6r"), "TRAIN_FILE.TXT, line 5: not UTF-8"),
         (TRAIN.replace("Other", "Message-Topic(e1,e2)"), "no sentence has the label 'Other'"),
     ],
 )
-def test_broken_semeval_files(tmp_path: Path, broken: str, message: str) -> None:
+def test_broken_semeval_files(tmp_path: Path, broken: str | bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_semeval2010(str(semeval_folder(tmp_path, train=broken)))
 
@@ -97,7 +103,7 @@ def test_a_missing_semeval_file(tmp_path: Path) -> None:
 
 
 def test_tags_within_tags() -> None:
-    sentence, head, tail = untagged("a <e1>b <e2>c</e2></e1>", where="here")
+    sentence, head, tail = untagged("a <e1>b <e2>c</e2></e1>")
     assert (sentence, head, tail) == ("a b c", (2, 5), (4, 5))
 
 

@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 
 from benchmarks import training
 from finetune.__main__ import main
-from finetune.readers import read_nyt_h, read_semeval2010
+from finetune.nyt_h_rows import read_nyt_h
+from finetune.semeval import read_semeval2010
 from weighted_f1_metric import f1_family, read_predictions, score_track
 
 Words = Callable[..., list[str]]
@@ -192,7 +193,21 @@ def test_semeval(
 ) -> None:
     write_semeval(tmp_path)
     out = tmp_path / "run"
-    assert main(words_for(tmp_path, out, "--data", "semeval2010", "--num_train_epochs", "30")) == 0
+    assert (
+        main(
+            words_for(
+                tmp_path,
+                out,
+                "--data",
+                "semeval2010",
+                "--num_train_epochs",
+                "30",
+                "--validation_fraction",
+                "0",
+            )
+        )
+        == 0
+    )
     results = results_of(out)
     data = read_semeval2010(str(tmp_path))
     predictions = read_predictions(out / "seed-42" / "predictions.jsonl")
@@ -207,7 +222,21 @@ def test_semeval(
     assert results["selected_by"] is None
     assert results["echo"] is None
     assert "| official macro |" in capsys.readouterr().out
-    assert main(words_for(tmp_path, tmp_path / "b", "--data", "semeval2010", "--select_by", "x")) == 2
+    assert (
+        main(
+            words_for(
+                tmp_path,
+                tmp_path / "b",
+                "--data",
+                "semeval2010",
+                "--select_by",
+                "x",
+                "--validation_fraction",
+                "0",
+            )
+        )
+        == 2
+    )
     assert "needs a validation split, and semeval2010 has none" in capsys.readouterr().err
 
 

@@ -4,6 +4,7 @@ Nothing here imports evaluate, datasets, torch or transformers; `evaluate.load` 
 same functions.
 """
 
+from . import space
 from .comparison import Comparison, compare_runs
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
@@ -70,6 +71,7 @@ __all__ = [
     "read_relations",
     "score_track",
     "signature",
+    "space",
     "track_statistics",
     "track_table",
     "write_predictions",

@@ -29,7 +29,7 @@ def read_json_values(path: str | os.PathLike[str]) -> list[tuple[str, Any]]:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: bytes that are not UTF-8, a line that is not one JSON value, NaN or Infinity (which are
-            not JSON), with file and line.
+            not JSON), nesting or numbers beyond what Python reads, with file and line.
     """
     file = Path(path)
     if not file.is_file():
@@ -73,6 +73,10 @@ def _parsed(line: bytes, file: Path, number: int) -> Any:
         raise ValueError(
             f"{file}, line {where}: not valid JSON ({error.msg}, column {error.colno})."
         ) from None
+    except RecursionError:
+        raise ValueError(f"{file}, line {number}: JSON that nests too deeply to be read.") from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise ValueError(f"{file}, line {number}: a number has too many digits to be read.") from None
     except _NotJson as error:
         raise ValueError(f"{file}, line {number}: {error} is not JSON; write a finite number.") from None
 

@@ -70,6 +70,8 @@ def _runs(file: Path) -> list[Run]:
         content: Any = json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}.") from error
+    except RecursionError:
+        raise ValueError(f"{file} nests its JSON too deeply to be read.") from None
     if not isinstance(content, Mapping):
         raise ValueError(
             f"{file} must hold a JSON object measure -> number; it holds a {type(content).__name__}."

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .output_files import write_json
 from .prediction_files import read_predictions, read_references, read_relations
 from .ranking import DEFAULT_KS
-from .tables import COLUMN_TITLES, track_table
+from .tables import COLUMN_TITLES, RANKING_NAMES, track_notes, track_table, twins_note
 from .tracks import score_track
 from .units import TRACKS, TRUTHS
 
@@ -75,8 +76,13 @@ def run_score(arguments: argparse.Namespace) -> int:
     scores = score_track(**inputs, ks=arguments.ks)
     print(track_table(scores))
     print()
-    for line in _lines_below(scores, arguments):
+    for prefix, line in scores["signatures"].items():
+        print(f"{COLUMN_TITLES[prefix]}: {line}")
+    print()
+    for line in [*track_notes(scores), *_ranking_lines(scores, arguments.ks)]:
         print(line)
+    if scores.get("num_twins") and arguments.by == "rows":
+        print(f"{twins_note(scores)} To score each sentence once, type: --by sentences")
     if arguments.json:
         write_json(arguments.json, scores)
         print(f"Every number: {arguments.json}")
@@ -88,35 +94,19 @@ def run_score(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _lines_below(scores: dict[str, Any], arguments: argparse.Namespace) -> list[str]:
-    """What is said under the table: signatures, counts, the ranking, twins."""
-    prefixes = list(scores["signatures"])
-    lines = [f"{COLUMN_TITLES[prefix]}: {scores['signatures'][prefix]}" for prefix in prefixes]
-    lines += [
-        "",
-        f"{scores['num_units']} units, {scores['num_pairs']} (unit, DS relation) pairs; predicted relations: "
-        f"{scores['num_judged_no']} refused by a human, {scores['num_unjudged']} judged by nobody.",
-    ]
-    for prefix in prefixes:
+def _ranking_lines(scores: dict[str, Any], ks: Sequence[int]) -> list[str]:
+    """The best recall and the ranking measures of each truth."""
+    lines = []
+    for prefix in scores["signatures"]:
         parts = [
             f"best micro recall with one relation a unit {100 * scores[f'{prefix}_max_single_recall']:.2f}%"
         ]
         if f"{prefix}_auc" in scores:
             parts.append(f"prevalence {_number(scores[f'{prefix}_prevalence'])}")
             parts += [f"{name} {_number(scores[f'{prefix}_{key}'])}" for key, name in RANKING_NAMES.items()]
-            parts += [f"P@{k} {_number(scores[f'{prefix}_precision_at_{k}'])}" for k in arguments.ks]
+            parts += [f"P@{k} {_number(scores[f'{prefix}_precision_at_{k}'])}" for k in ks]
         lines.append(f"{COLUMN_TITLES[prefix]}: {', '.join(parts)}.")
-    if scores["undefined"]:
-        lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
-    if scores.get("num_twins") and arguments.by == "rows":
-        lines.append(
-            f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
-            "bag under another relation. To score each sentence once, type: --by sentences"
-        )
     return lines
-
-
-RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
 
 def _number(value: float | None) -> str:

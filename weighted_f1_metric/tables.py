@@ -9,6 +9,7 @@ from .weighting import AVERAGES
 
 COLUMN_TITLES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
 MACRO_ALL_TITLE = "macro, all relations"
+RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
 
 def track_table(
@@ -84,3 +85,26 @@ def _percent(value: Any, deviation: Any) -> str:
 
 def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def track_notes(scores: Mapping[str, Any]) -> list[str]:
+    """What is said under the table of a track: how many units and predictions there are, what is undefined.
+
+    Args:
+        scores: what `score_track` returns.
+    """
+    lines = [
+        f"{scores['num_units']} units, {scores['num_pairs']} (unit, DS relation) pairs; predicted relations: "
+        f"{scores['num_judged_no']} refused by a human, {scores['num_unjudged']} judged by nobody.",
+    ]
+    if scores["undefined"]:
+        lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
+    return lines
+
+
+def twins_note(scores: Mapping[str, Any]) -> str:
+    """How many rows are twins."""
+    return (
+        f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
+        "bag under another relation."
+    )

@@ -1,24 +1,26 @@
-"""The figures of a scored track, as PNG files."""
+"""The figures of a scored track, drawn or as PNG files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .plots import plot_class_weights, plot_f1_by_support, plot_pr_curves, plot_relation_coverage
 from .ranking import pr_curve, ranking_measures
 from .track_statistics import track_statistics, truth_pairs
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 # Enough values of K for a smooth coverage curve.
 NUM_COVERAGE_POINTS = 40
 
 
-def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
-    """The paths of the figures written: class weights and F1 by support, with scores PR curves and coverage.
+def draw_track_figures(**inputs: Any) -> dict[str, Figure]:
+    """Name -> figure: class weights and F1 by support of each truth, with scores PR curves and coverage.
 
     Args:
-        folder: where to write; made when it is not there.
         inputs: the arguments of `track_statistics`.
 
     Raises:
@@ -26,7 +28,7 @@ def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
     """
     statistics = track_statistics(**inputs)
     counts = {prefix: statistics.class_counts(prefix) for prefix in statistics.truths}
-    figures: dict[str, Any] = {}
+    figures: dict[str, Figure] = {}
     for prefix, truth_counts in counts.items():
         if truth_counts.support.sum():
             figures[f"class_weights_{prefix}"] = plot_class_weights(truth_counts)
@@ -47,6 +49,20 @@ def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
             figures["relation_coverage"] = plot_relation_coverage(
                 coverage, num_relations=len(statistics.units.relations)
             )
+    return figures
+
+
+def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
+    """The paths of the figures written, a PNG file each.
+
+    Args:
+        folder: where to write; made when it is not there.
+        inputs: the arguments of `track_statistics`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    figures = draw_track_figures(**inputs)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, figure in figures.items():

@@ -1,0 +1,121 @@
+"""The pages of the metric Space, without Gradio: the numbers are those of Python, names are shown as text."""
+
+import base64
+import csv
+import html
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import f1_score
+
+from weighted_f1_metric import compare_runs, score_track
+from weighted_f1_metric.prediction_files import read_predictions, read_references, read_relations
+from weighted_f1_metric.space.compare_page import compare_page
+from weighted_f1_metric.space.score_page import labels_page, track_page
+
+
+def cells(page, name):
+    """The rows of the table of that name, as texts; the first is the header."""
+    table = re.search(rf'<table data-name="{name}">(.*?)</table>', page.html).group(1)
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    return [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def download(page, name):
+    found = re.search(rf'download="{re.escape(name)}" href="data:[\w/]+;base64,([^"]*)"', page.html)
+    return base64.b64decode(found.group(1)).decode("utf-8")
+
+
+def test_labels_get_the_scores_of_scikit_learn(example):
+    page = labels_page(predictions=example.predictions, references=example.references, negative_label="NA")
+    predictions, references = example.predictions.split("\n"), example.references.split("\n")
+    classes = sorted(set(references) - {"NA"})
+    expected = {
+        average: f1_score(references, predictions, labels=classes, average=average, zero_division=0)
+        for average in ("micro", "weighted", "macro")
+    }
+    shown = {row[0]: row[3] for row in cells(page, "averages")}
+    assert {name: shown[name] for name in expected} == {
+        name: f"{100 * value:.2f}" for name, value in expected.items()
+    }
+    numbers = json.loads(download(page, "scores.json"))
+    assert numbers["macro_f1"] == pytest.approx(expected["macro"], abs=1e-12)
+    assert numbers["signature"].startswith(
+        "averages:micro+weighted+dodrans+entropy+macro|beta:1|negative:NA|"
+    )
+    assert numbers["signature"] in html.unescape(page.html)
+    assert len(page.figures()) == 2
+
+
+def test_a_track_gets_the_scores_of_python(example):
+    predictions, test, rel2id = example.track
+    page = track_page(track="bag2bag", predictions_file=predictions, test_file=test, rel2id_file=rel2id)
+    scores = score_track(
+        track="bag2bag",
+        predictions=read_predictions(predictions),
+        references=read_references(test),
+        relations=read_relations(rel2id),
+        per_class=True,
+    )
+    header, *rows = cells(page, "averages")
+    assert header[1:4] == ["DSGT", "MAGT", "MAGT (DS scope)"]
+    for average, *values in rows[:5]:
+        for prefix, value in zip(("dsgt", "magt", "magt_ds_scope"), values, strict=False):
+            assert value == f"{100 * scores[f'{prefix}_{average}_f1']:.2f}"
+    assert json.loads(download(page, "scores.json")) == json.loads(json.dumps(scores))
+    assert cells(page, "ranking")[1][2] == f"{100 * scores['dsgt_auc']:.2f}"
+    captions = list(page.figures())
+    assert [caption for caption in captions if "recall" in caption or "Relations" in caption]
+    assert sum("weighs" in caption for caption in captions) == 3
+
+
+def test_the_averages_of_the_example_disagree(example):
+    """A visitor sees at first sight what the family is for."""
+    runs = {
+        name: [json.loads(Path(path).read_text()) for path in paths]
+        for name, paths in example.systems.items()
+    }
+    page = compare_page(
+        files_a=example.systems["careful"], files_b=example.systems["frequent"], name_a="careful"
+    )
+    compared = compare_runs(runs_a=runs["careful"], runs_b=runs["frequent"])
+    magt = compared["magt_micro_f1"]
+    assert magt.difference < 0 < compared["magt_macro_f1"].difference
+    assert "the averages disagree on who is better" in page.html
+    table = next(rows for rows in (cells(page, "comparison"),) if rows[0][0].startswith("DSGT"))
+    dsgt = compared["dsgt_micro_f1"]
+    assert table[1][:2] == ["careful (n = 3)", f"{100 * dsgt.mean_a:.1f} ± {100 * dsgt.sd_a:.1f}"]
+    assert table[4][1] == f"{dsgt.p_value:.2g}"
+    assert json.loads(download(page, "comparison.json"))["measures"]["magt_micro_f1"]["n_a"] == 3
+
+
+def test_names_are_shown_as_text_and_formulas_are_neutralised(tmp_path):
+    names = ["<img src=x onerror=alert(1)>", "**bold** [a](http://b)", '=HYPERLINK("http://x")', "@cmd", "-1"]
+    file = tmp_path / "labels.csv"
+    with file.open("w", newline="") as stream:
+        csv.writer(stream).writerows([["label"], *([name] for name in names)])
+    page = labels_page(predictions_file=str(file), references_file=str(file))
+    assert "<img" not in page.html
+    assert [row[0] for row in cells(page, "classes")[1:]] == sorted(names)
+    exported = list(csv.DictReader(io.StringIO(download(page, "scores.csv"))))
+    shown = {row["name"] for row in exported if row["kind"] == "class"}
+    assert shown == {names[0], names[1], "'" + names[2], "'@cmd", "'-1"}
+    assert [row["f1"] for row in exported[:1]] == ["1.0"]
+
+
+def test_a_csv_with_both_columns_serves_both_sides(tmp_path):
+    file = tmp_path / "both.csv"
+    file.write_text("id,gold,pred\n1,a,a\n2,b,a\n")
+    page = labels_page(predictions_file=str(file), references_file=str(file))
+    assert cells(page, "averages")[1] == ["micro", "50.00", "50.00", "50.00"]
+
+
+def test_many_classes_are_cut_in_the_page_and_whole_in_the_download():
+    text = "\n".join(f"label {number}" for number in range(150))
+    page = labels_page(predictions=text, references=text)
+    assert len(cells(page, "classes")) == 1 + 100
+    assert "50 more are in the downloads." in page.html
+    assert len(json.loads(download(page, "scores.json"))["per_class"]) == 150

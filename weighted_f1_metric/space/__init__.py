@@ -1,0 +1,45 @@
+"""The parts of the web pages that have no need of Gradio: safe HTML, checked uploads, an example.
+
+`app.py` beside this file is the Space; the leaderboard uses these parts too.
+"""
+
+from .example import example_predictions, example_track
+from .pages import (
+    PAGE_CSS,
+    Page,
+    csv_text,
+    download_link,
+    html_table,
+    message_box,
+    percent,
+    text_html,
+)
+from .uploads import (
+    NEUTRAL_MESSAGE,
+    BadUpload,
+    RequestLimit,
+    UploadLimits,
+    checked_upload,
+    drawn,
+    in_page,
+)
+
+__all__ = [
+    "NEUTRAL_MESSAGE",
+    "PAGE_CSS",
+    "BadUpload",
+    "Page",
+    "RequestLimit",
+    "UploadLimits",
+    "checked_upload",
+    "csv_text",
+    "download_link",
+    "drawn",
+    "example_predictions",
+    "example_track",
+    "html_table",
+    "in_page",
+    "message_box",
+    "percent",
+    "text_html",
+]

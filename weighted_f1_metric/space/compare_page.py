@@ -1,0 +1,62 @@
+"""Two sets of results files -> the page that compares them (no Gradio here)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..compare_command import two_systems_text
+from ..comparison import compare_runs
+from ..run_files import read_systems
+from ..run_measures import Run
+from .pages import Page, download_link, text_html
+from .uploads import BadUpload, UploadLimits, checked_upload
+
+LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000)
+MAX_FILES = 100
+MAX_NAME_LENGTH = 60
+
+
+def compare_page(
+    *, files_a: Sequence[str] | None, files_b: Sequence[str] | None, name_a: str = "", name_b: str = ""
+) -> Page:
+    """The page that compares two systems over their runs.
+
+    Args:
+        files_a, files_b: results of single runs as `score --json` writes them (or the downloads of the tab
+            Score), or a results.json of the fine-tuning command, which holds all seeds.
+        name_a, name_b: what the page calls them; "" for A and B.
+
+    Raises:
+        BadUpload: no files, too many, too large, or no text; names that are too long or equal.
+        TypeError, ValueError: as `read_systems` and `compare_runs`.
+    """
+    names = (_name(name_a) or "A", _name(name_b) or "B")
+    if names[0] == names[1]:
+        raise BadUpload(f"Both systems are called {names[0]!r}; give them different names.")
+    compared = compare_runs(runs_a=_runs(files_a, names[0]), runs_b=_runs(files_b, names[1]))
+    text = two_systems_text(names, compared)
+    numbers = {measure: comparison.to_json() for measure, comparison in compared.items()}
+    link = download_link(
+        json.dumps({"a": names[0], "b": names[1], "measures": numbers}, indent=1, allow_nan=False),
+        "comparison.json",
+        "application/json",
+    )
+    return Page(f'<div class="nyt-page">{text_html(text, name="comparison")}<h3>Download</h3>{link}</div>')
+
+
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if len(name) > MAX_NAME_LENGTH:
+        raise BadUpload(f"A name has {len(name):,} characters, at most {MAX_NAME_LENGTH}.")
+    return name
+
+
+def _runs(files: Sequence[str] | None, name: str) -> list[Run]:
+    if not files:
+        raise BadUpload(f"There are no results of {name}; upload a results file for each run.")
+    if len(files) > MAX_FILES:
+        raise BadUpload(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
+    paths = [checked_upload(file, f"results file of {name}", LIMITS) for file in files]
+    return [run for path in map(Path, paths) for runs in read_systems([path]).values() for run in runs]

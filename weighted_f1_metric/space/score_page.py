@@ -1,0 +1,292 @@
+"""Uploaded or pasted labels, or the files of a track -> the page with every score (no Gradio here)."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..comparison_table import truth_name
+from ..counts import ClassCounts, class_counts
+from ..family import family_from_counts
+from ..label_files import read_label_file
+from ..plots import plot_class_weights, plot_f1_by_support
+from ..prediction_files import read_predictions, read_references, read_relations
+from ..signature import data_fingerprint, signature
+from ..tables import RANKING_NAMES, track_notes, track_table, twins_note
+from ..track_figures import draw_track_figures
+from ..tracks import score_track
+from ..validation import quoted
+from ..weighting import AVERAGES
+from .pages import Page, csv_text, download_link, html_table, percent, text_html
+from .uploads import BadUpload, UploadLimits, checked_upload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LIMITS = UploadLimits(num_bytes=256_000_000, num_rows=2_000_000)
+MAX_LABELS = 2_000
+MAX_LABEL_LENGTH = 200
+# The page lists so many classes; the downloads hold all.
+MAX_CLASS_ROWS = 100
+CSV_COLUMNS = {
+    "predictions": ("prediction", "predictions", "pred"),
+    "references": ("reference", "references", "gold"),
+}
+SHARED_CSV_COLUMNS = ("label", "relation")
+MEASURES = ("precision", "recall", "f1")
+FIGURE_CAPTIONS = {
+    "class_weights": "What each class weighs under each average",
+    "f1_by_support": "F1 of each class against its support",
+    "pr_curves": "Precision against recall",
+    "relation_coverage": "Relations among the first K candidates",
+}
+
+
+def labels_page(
+    *,
+    predictions: str = "",
+    predictions_file: str | None = None,
+    references: str = "",
+    references_file: str | None = None,
+    negative_label: str = "",
+    macro_over: str = "supported",
+) -> Page:
+    """The page of two label columns, each pasted or in a file, one label a line.
+
+    Args:
+        predictions, references: pasted text, or "".
+        predictions_file, references_file: a text, JSON, JSON-lines or CSV file, or None.
+        negative_label: the label that is not scored; "" for none.
+        macro_over: as in `f1_family`.
+
+    Raises:
+        BadUpload: a column is missing, given twice, too large, or no text; too many or too long labels.
+        TypeError, ValueError: as `read_label_file` and `f1_family`.
+    """
+    columns = {
+        "predictions": _labels(predictions, predictions_file, "predictions"),
+        "references": _labels(references, references_file, "references"),
+    }
+    distinct = set().union(*columns.values())
+    longest = max(distinct, key=len)
+    if len(longest) > MAX_LABEL_LENGTH:
+        raise BadUpload(
+            f"A label has {len(longest):,} characters, at most {MAX_LABEL_LENGTH}: {longest[:40]!r}..."
+        )
+    if len(distinct) > MAX_LABELS:
+        raise BadUpload(
+            f"There are {len(distinct):,} different labels, at most {MAX_LABELS:,}. Give one label a line, "
+            "and nothing else on it."
+        )
+    negative = negative_label.strip() or None
+    counts = class_counts(
+        predictions=columns["predictions"], references=columns["references"], negative_label=negative
+    )
+    scores = family_from_counts(counts, macro_over=macro_over, per_class=True)
+    line = signature(
+        labels=counts.labels,
+        data=data_fingerprint(columns["references"]),
+        negative_label=negative,
+        macro_over=macro_over,
+    )
+    table = [[average, *(percent(scores[f"{average}_{name}"]) for name in MEASURES)] for average in AVERAGES]
+    parts = [
+        html_table(["in percent", "precision", "recall", "F1"], table, name="averages"),
+        f"<p>{len(columns['references']):,} rows, {len(counts.labels):,} classes are scored.</p>",
+        text_html(f"Undefined, shown as 0: {', '.join(scores['undefined'])}." if scores["undefined"] else ""),
+        _classes_html(scores["per_class"], "Per class", is_open=True),
+        _signature_html({"": line}),
+        _downloads_html({**scores, "signature": line}, {"": scores}),
+    ]
+    return Page(_page(parts), partial(_label_figures, counts))
+
+
+def track_page(
+    *,
+    track: str,
+    predictions_file: str | None,
+    test_file: str | None,
+    rel2id_file: str | None,
+    negative_relation: str = "NA",
+    by: str = "rows",
+    unk: str = "error",
+) -> Page:
+    """The page of a prediction file on a track, against a test file in NYT-H's format.
+
+    Raises:
+        BadUpload: a file is missing, too large, or no text.
+        TypeError, ValueError: as `read_predictions`, `read_references`, `read_relations`, `score_track`.
+    """
+    inputs: dict[str, Any] = {
+        "track": track,
+        "predictions": read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
+        "references": read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
+        "relations": read_relations(
+            checked_upload(rel2id_file, "rel2id.json", LIMITS), negative_relation=negative_relation.strip()
+        ),
+        "negative_relation": negative_relation.strip(),
+        "by": by,
+        "unk": unk,
+    }
+    scores = score_track(**inputs, per_class=True)
+    prefixes = list(scores["signatures"])
+    notes = track_notes(scores)
+    if scores.get("num_twins") and by == "rows":
+        notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
+    parts = [text_html(track_table(scores), name="averages"), text_html("\n".join(notes))]
+    if inputs["predictions"][0].get("scores"):
+        parts.append(_ranking_html(scores))
+    for prefix in prefixes:
+        table = [
+            [average, *(percent(scores[f"{prefix}_{average}_{name}"]) for name in MEASURES)]
+            for average in (*AVERAGES, "macro_all")
+        ]
+        title = truth_name(prefix)
+        header = ["in percent", "precision", "recall", "F1"]
+        parts.append(_details(f"Precision and recall under {title}", html_table(header, table, name=prefix)))
+        parts.append(_classes_html(scores[f"{prefix}_per_class"], f"Per class under {title}"))
+    tables = {
+        prefix: {
+            **{
+                f"{average}_{name}": scores[f"{prefix}_{average}_{name}"]
+                for average in AVERAGES
+                for name in MEASURES
+            },
+            "per_class": scores[f"{prefix}_per_class"],
+        }
+        for prefix in prefixes
+    }
+    parts += [_signature_html(scores["signatures"]), _downloads_html(scores, tables)]
+    return Page(_page(parts), partial(_track_pictures, inputs))
+
+
+def _labels(text: str, path: str | None, what: str) -> list[str]:
+    """The labels of one column."""
+    if text.strip() and path:
+        raise BadUpload(f"The {what} are given twice: clear the pasted text, or remove {Path(path).name}.")
+    if path and Path(path).suffix.lower() == ".csv":
+        return _csv_column(checked_upload(path, what, LIMITS), what)
+    if path:
+        return read_label_file(checked_upload(path, what, LIMITS))
+    if not text.strip():
+        raise BadUpload(f"There are no {what}; paste them, one label a line, or upload a file.")
+    with tempfile.TemporaryDirectory() as folder:
+        pasted = Path(folder) / f"pasted {what}"
+        pasted.write_text(text, encoding="utf-8")
+        try:
+            return read_label_file(checked_upload(pasted, what, LIMITS))
+        except ValueError as error:
+            raise BadUpload(str(error).replace(str(pasted), pasted.name)) from None
+
+
+def _csv_column(file: Path, what: str) -> list[str]:
+    """The labels of a CSV file with a header: its column of one of the names for `what`."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            header = [name.strip().lower() for name in next(reader)]
+            names = CSV_COLUMNS[what], SHARED_CSV_COLUMNS
+            found = [[index for index, name in enumerate(header) if name in those] for those in names]
+            columns = found[0] or found[1]
+            if len(columns) != 1:
+                raise BadUpload(
+                    f"{file.name}: the first line must name the columns, exactly one of them a column of "
+                    f"{what} ({', '.join((*names[0], *names[1]))}); it names {quoted(header)}."
+                )
+            labels = []
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise BadUpload(
+                        f"{file.name}, line {reader.line_num}: {len(row)} cells, where the header has "
+                        f"{len(header)}."
+                    )
+                labels.append(row[columns[0]].strip())
+    except csv.Error as error:
+        raise BadUpload(f"{file.name}, line {reader.line_num}: not valid CSV ({error}).") from None
+    if not labels:
+        raise BadUpload(f"{file.name} holds a header and no label.")
+    return labels
+
+
+def _page(parts: Sequence[str]) -> str:
+    return f'<div class="nyt-page">{"".join(parts)}</div>'
+
+
+def _details(title: str, content: str, *, is_open: bool = False) -> str:
+    return f"<details{' open' if is_open else ''}><summary>{title}</summary>{content}</details>"
+
+
+def _classes_html(per_class: Mapping[Any, Mapping[str, Any]], title: str, *, is_open: bool = False) -> str:
+    """The scores of the classes, by falling support; the first of them where they are many."""
+    ordered = sorted(per_class.items(), key=lambda item: -item[1]["support"])
+    rows = [
+        [label, *(percent(own[name]) for name in MEASURES), own["support"], own["predicted"]]
+        for label, own in ordered[:MAX_CLASS_ROWS]
+    ]
+    table = html_table(["class", "precision", "recall", "F1", "support", "predicted"], rows, name="classes")
+    left = len(ordered) - len(rows)
+    more = f"<p>{left:,} more are in the downloads.</p>" if left else ""
+    return _details(title, table + more, is_open=is_open)
+
+
+def _ranking_html(scores: Mapping[str, Any]) -> str:
+    """The ranking measures, a row for each truth; P@K where there are K candidates."""
+    prefixes = list(scores["signatures"])
+    stem = f"{prefixes[0]}_precision_at_"
+    ks = [key.removeprefix(stem) for key in scores if key.startswith(stem) and scores[key] is not None]
+    names = {"prevalence": "prevalence", **RANKING_NAMES, **{f"precision_at_{k}": f"P@{k}" for k in ks}}
+    rows = [
+        [truth_name(prefix), *(percent(scores[f"{prefix}_{key}"]) for key in names)] for prefix in prefixes
+    ]
+    return _details("Ranking", html_table(["in percent", *names.values()], rows, name="ranking"))
+
+
+def _signature_html(lines: Mapping[str, str]) -> str:
+    texts = [f"{truth_name(prefix)}: {line}".removeprefix(": ") for prefix, line in lines.items()]
+    return f'<h3>Signature</h3><pre class="signature">{html.escape(chr(10).join(texts))}</pre>'
+
+
+def _downloads_html(scores: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Links to all numbers as JSON, and to averages and classes as CSV."""
+    rows: list[list[Any]] = []
+    for truth, own in tables.items():
+        rows += [
+            ["average", truth, average, *(own[f"{average}_{name}"] for name in MEASURES), None, None]
+            for average in AVERAGES
+        ]
+        rows += [
+            ["class", truth, label, *(one[name] for name in MEASURES), one["support"], one["predicted"]]
+            for label, one in own["per_class"].items()
+        ]
+    table = csv_text(["kind", "truth", "name", *MEASURES, "support", "predicted"], rows)
+    numbers = json.dumps(scores, indent=1, ensure_ascii=False, allow_nan=False)
+    links = download_link(numbers, "scores.json", "application/json") + download_link(
+        table, "scores.csv", "text/csv"
+    )
+    return f"<h3>Download</h3>{links}"
+
+
+def _label_figures(counts: ClassCounts) -> dict[str, Figure]:
+    if not counts.support.sum():
+        return {}
+    return {
+        FIGURE_CAPTIONS["class_weights"]: plot_class_weights(counts),
+        FIGURE_CAPTIONS["f1_by_support"]: plot_f1_by_support({"": counts}),
+    }
+
+
+def _track_pictures(inputs: Mapping[str, Any]) -> dict[str, Figure]:
+    pictures = {}
+    for name, figure in draw_track_figures(**inputs).items():
+        stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
+        truth = truth_name(name.removeprefix(stem).removeprefix("_"))
+        pictures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure
+    return pictures

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .command_line import help_text, parse_arguments
+from .processes import leave, reports_faults, writes
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -31,21 +32,27 @@ def main(words: Sequence[str] | None = None) -> int:
 
         logging.disable_progress_bar()  # those of loading and saving; the Trainer's stay
         run = start_run(arguments)
-    except (ValueError, FileNotFoundError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    except (ValueError, OSError) as error:
+        return _refused(error)
+    from .checkpoints import SavingError
     from .evaluation import TrainingDivergedError
     from .multi_seed import finish_run
     from .results import score_table
 
     try:
         results = finish_run(run)
-    except TrainingDivergedError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
+    except (TrainingDivergedError, SavingError) as error:
+        return _refused(error)
+    if writes():
+        print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
     return 0
 
 
+def _refused(error: Exception) -> int:
+    if reports_faults():
+        print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

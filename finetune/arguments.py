@@ -184,11 +184,43 @@ class RunArguments:
             "final weights are used."
         },
     )
-    overwrite: bool = field(default=False, metadata={"help": "Delete the run that the output folder holds."})
+    loss_weighting: Literal["none", "weighted", "dodrans", "entropy", "macro"] = field(
+        default="none",
+        metadata={
+            "help": "How much an example of class i counts in the loss: w_i / n_i with the class weights w "
+            "of this average and n_i training examples, scaled to mean 1 over positive examples; one of the "
+            "negative relation counts 1. weighted is the unweighted loss."
+        },
+    )
+    early_stopping_patience: int | None = field(
+        default=None,
+        metadata={
+            "help": "Stop a seed after so many evaluations in a row without a better validation measure. "
+            "Default: never."
+        },
+    )
+    early_stopping_threshold: float | None = field(
+        default=None,
+        metadata={"help": "How much better counts as better, with --early_stopping_patience. Default: 0."},
+    )
+    overwrite: bool = field(
+        default=False,
+        metadata={
+            "help": "Delete the run that the output folder holds. Without it the same command goes on where "
+            "the run stopped."
+        },
+    )
 
     def __post_init__(self) -> None:
-        """Raise ValueError for seeds that are not distinct non-negative integers."""
+        """Raise ValueError for values out of range, and for seeds that are not distinct."""
         check_values(self)
+        patience, threshold = self.early_stopping_patience, self.early_stopping_threshold
+        if patience is not None and patience < 1:
+            raise ValueError(f"`early_stopping_patience` must be a positive integer; got {patience}.")
+        if threshold is not None and patience is None:
+            raise ValueError("`early_stopping_threshold` needs `early_stopping_patience`; give both.")
+        if threshold is not None and not 0 <= threshold < float("inf"):
+            raise ValueError(f"`early_stopping_threshold` must be a number from 0 on; got {threshold}.")
         if self.seeds is not None:
             check_seeds(self.seeds)
 

@@ -8,10 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import DataArguments, ModelArguments, RunArguments
+from .checkpoints import saving
 from .evaluation import numbers_only
+from .output_folder import claim_folder
 from .preparation import Prepared, plan_lines, prepare
-from .results import PAGE, RESULTS, aggregate, claim_folder, page, to_json, versions, write_atomically
-from .train import SeedResult, check_selection, run_seed
+from .processes import wait_for_all, writes
+from .results import (
+    PAGE,
+    RESULTS,
+    SeedResult,
+    aggregate,
+    page,
+    read_seed,
+    to_json,
+    versions,
+    write_atomically,
+)
+from .run_warnings import data_warnings, score_warnings
+from .train import build_trainer, check_run, check_selection, run_seed
 from .trainer_arguments import RelationTrainingArguments, given_values
 
 Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingArguments]
@@ -32,7 +46,8 @@ def start_run(arguments: Arguments) -> Run:
 
     Raises:
         FileNotFoundError: A data file is not there.
-        ValueError: See `prepare`, `check_selection` and `claim_folder`; or `--seed` together with `--seeds`.
+        ValueError: See `prepare`, `check_selection`, `check_run` and `claim_folder`; or `--seed` together
+            with `--seeds`.
     """
     data_arguments, _, run_arguments, training_arguments = arguments
     if run_arguments.seeds is not None and training_arguments.seed_given:
@@ -40,34 +55,66 @@ def start_run(arguments: Arguments) -> Run:
     seeds = tuple(run_arguments.seeds or [int(training_arguments.seed or 0)])
     prepared = prepare(*arguments)
     check_selection(prepared, data_arguments.track)
+    check_run(prepared, run_arguments)
     folder = Path(str(training_arguments.output_dir))
-    claim_folder(folder, arguments=_as_given(arguments), overwrite=run_arguments.overwrite)
+    if writes():
+        claim_folder(
+            folder,
+            arguments=_as_given(arguments),
+            fingerprint=prepared.data.fingerprint,
+            num_processes=training_arguments.world_size,
+            seeds=seeds,
+            overwrite=run_arguments.overwrite,
+        )
+    wait_for_all()
     return Run(arguments=arguments, seeds=seeds, prepared=prepared, folder=folder)
 
 
 def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any]:
-    """Train and score every seed, write the folder, and return what results.json holds."""
-    data_arguments, model_arguments, _, training_arguments = run.arguments
-    for line in plan_lines(run.prepared, training_arguments, len(run.seeds)):
+    """Train and score every seed that is not finished, write the folder, return what results.json holds.
+
+    Raises:
+        SavingError: The disk is full.
+        TrainingDivergedError: A score is not finite.
+    """
+    if not writes():
+        say = _say_nothing
+    data_arguments, model_arguments, run_arguments, training_arguments = run.arguments
+    for line in plan_lines(run.prepared, training_arguments, len(run.seeds)) + data_warnings(run.prepared):
         say(line)
     done: list[SeedResult] = []
     for seed in run.seeds:
-        result = run_seed(
-            seed=seed,
-            prepared=run.prepared,
-            data_arguments=data_arguments,
-            model_arguments=model_arguments,
-            training_arguments=training_arguments,
-            folder=run.folder / f"seed-{seed}",
-        )
+        folder = run.folder / f"seed-{seed}"
+        result = read_seed(folder)
+        if result is not None:
+            say(f"seed {seed}: finished before")
+        else:
+            trainer = build_trainer(
+                seed=seed,
+                prepared=run.prepared,
+                data_arguments=data_arguments,
+                model_arguments=model_arguments,
+                run_arguments=run_arguments,
+                training_arguments=training_arguments,
+                folder=folder,
+                say=say,
+            )
+            result = run_seed(trainer, prepared=run.prepared, track=data_arguments.track, folder=folder)
+            say(f"seed {seed}: {result.training['examples_per_second']:.1f} training examples per second")
+        wait_for_all()
         done.append(result)
-        say(f"seed {seed}: {result.training['examples_per_second']:.1f} training examples per second")
-        if result.only_negative:
-            say(f"warning: seed {seed} predicts {run.prepared.data.negative_relation} for every test row.")
+        for line in score_warnings(result, run.prepared.data):
+            say(line)
     results = run_results(run, done)
-    write_atomically(run.folder / PAGE, page(results))
-    write_atomically(run.folder / RESULTS, to_json(results))
+    if writes():
+        with saving("the results", at=run.folder):
+            write_atomically(run.folder / PAGE, page(results))
+            write_atomically(run.folder / RESULTS, to_json(results))
     return results
+
+
+def _say_nothing(line: str) -> None:
+    """For the processes that do not report."""
 
 
 def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .encoding import RowEncoder
 from .entity_inputs import EntityInput, entity_input
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
-from .trainer_arguments import RelationTrainingArguments
+from .trainer_arguments import RelationTrainingArguments, global_batch_size
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -63,7 +63,6 @@ def prepare(
     check_data_flags(data_arguments)
     if model_arguments.model_name_or_path is None:
         raise ValueError("`--model_name_or_path` is needed; see `python -m finetune --help`.")
-    assert_one_process(training_arguments)
     encoder_path = str(model_arguments.model_name_or_path)
     config = load_config(encoder_path)
     tokenizer = load_tokenizer(encoder_path)
@@ -88,15 +87,6 @@ def prepare(
         counts=counts,
         select_by=_selection(data, run_arguments, training_arguments),
     )
-
-
-def assert_one_process(arguments: RelationTrainingArguments) -> None:
-    """Raise ValueError under a launcher that started several processes."""
-    if arguments.world_size > 1:
-        raise ValueError(
-            f"this command runs in one process; the launcher started {arguments.world_size}. Start it with "
-            "`python -m finetune`."
-        )
 
 
 def _encode(
@@ -140,7 +130,7 @@ def _selection(data: RelationData, run: RunArguments, training: RelationTraining
 def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_seeds: int) -> list[str]:
     """What is about to happen: rows, steps, tokens, what truncation cost, selection, arithmetic."""
     train = prepared.batches["train"]
-    batch = arguments.train_batch_size * arguments.gradient_accumulation_steps
+    batch = global_batch_size(arguments)
     steps = arguments.max_steps
     if steps <= 0:
         steps = math.ceil(math.ceil(len(train) / batch) * arguments.num_train_epochs)
@@ -153,9 +143,11 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
             if arguments.bf16
             else " (the processor does not have it built in)"
         )
+    processes = f" over {arguments.world_size} processes" if arguments.world_size > 1 else ""
     seeds = "1 seed" if num_seeds == 1 else f"{num_seeds} seeds one after another"
     lines = [
-        f"plan: {rows} rows; {steps:,} steps of {batch} rows (about {tokens:,} tokens); {seeds}; bf16 {bf16}",
+        f"plan: {rows} rows; {steps:,} steps of {batch} rows{processes} (about {tokens:,} tokens); "
+        f"{seeds}; bf16 {bf16}",
     ]
     lines += [f"data: {note}" for note in prepared.data.notes]
     for split, counts in prepared.counts.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,37 +16,52 @@ from weighted_f1_metric import track_table
 
 RESULTS = "results.json"
 PAGE = "README.md"
-STARTED = "run.json"
+METRICS = "metrics.json"
+TRAINING = "training.json"
 PACKAGES = ("nyt-h", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scipy")
 
 
-def claim_folder(folder: Path, *, arguments: Mapping[str, Any], overwrite: bool) -> None:
-    """Make the folder ready for one run: empty but for the arguments of the run.
+@dataclass(frozen=True)
+class SeedResult:
+    """What one seed gave.
+
+    Attributes:
+        seed: The seed.
+        scores: Split -> the dict of `evaluation.score_records`, for the evaluated splits.
+        training: Steps, the step whose weights were used, mean loss, seconds, examples per second.
+        only_negative: Whether every test row was given the negative relation, the sign of a run that failed.
+    """
+
+    seed: int
+    scores: dict[str, dict[str, Any]]
+    training: dict[str, Any]
+    only_negative: bool
+
+
+def write_seed(folder: Path, result: SeedResult) -> None:
+    """Write metrics.json, the test scores, and training.json, the rest; with both a seed is finished."""
+    rest = asdict(result)
+    test = rest["scores"].pop("test")
+    write_atomically(folder / TRAINING, to_json(rest))
+    write_atomically(folder / METRICS, to_json(test))
+
+
+def read_seed(folder: Path) -> SeedResult | None:
+    """What `write_seed` wrote, or None when the seed is not finished.
 
     Raises:
-        ValueError: It is a file, holds another run and `overwrite` is off, or holds files that no run wrote.
+        ValueError: A file is not the JSON that was written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"`output_dir` {str(folder)!r} is a file; give a folder.")
-    there = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
-    ours = [name for name in there if name in (RESULTS, PAGE, STARTED) or name.startswith("seed-")]
-    if there and STARTED not in there:
+    if not ((folder / TRAINING).is_file() and (folder / METRICS).is_file()):
+        return None
+    try:
+        rest, test = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (TRAINING, METRICS))
+        return SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
+    except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
-            f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
-            f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
-        )
-    if there and not overwrite:
-        finished = "a finished" if RESULTS in there else "an unfinished"
-        raise ValueError(
-            f"`output_dir` {str(folder)!r} holds {finished} run; give another folder, or `--overwrite` to "
-            "delete it."
-        )
-    # results.json goes first: a folder that has one always holds the whole run it tells of.
-    for name in sorted(ours, key=lambda name: name != RESULTS):
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / STARTED, to_json({"arguments": arguments}))
+            f"{folder}: {TRAINING} or {METRICS} is not what a run of this command wrote ({error!r}); delete "
+            "the folder to run its seed again."
+        ) from error
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -2,83 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import shutil
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from transformers import Trainer, TrainingArguments, set_seed
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers.trainer import TRAINING_ARGS_NAME
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from weighted_f1_metric import make_compute_metrics, write_predictions
 
-from .arguments import DataArguments, ModelArguments
+from .arguments import DataArguments, ModelArguments, RunArguments
 from .batching import RowBatches, as_is
+from .checkpoints import last_good, saving
 from .encoders import build_classifier
 from .evaluation import prediction_records, require_finite, score_records
+from .loss_weighting import label_weights
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
-from .sampling import LongestFirstSampler, PlannedSampler
+from .processes import wait_for_all, writes
+from .progress import EvaluationLines, ProgressBars
+from .relation_trainer import RelationTrainer
+from .results import SeedResult, write_seed
 from .trainer_arguments import RelationTrainingArguments
 
 CHECKPOINTS = "checkpoints"
 PREDICTIONS = "predictions.jsonl"
-METRICS = "metrics.json"
-
-
-@dataclass(frozen=True)
-class SeedResult:
-    """What one seed gave.
-
-    Attributes:
-        seed: The seed.
-        scores: Split -> the dict of `evaluation.score_records`, for the evaluated splits.
-        training: Steps, the step whose weights were used, mean loss, seconds, examples per second.
-        only_negative: Whether every test row was given the negative relation, the sign of a run that failed.
-    """
-
-    seed: int
-    scores: dict[str, dict[str, Any]]
-    training: dict[str, Any]
-    only_negative: bool
-
-
-class RelationTrainer(Trainer):
-    """The Trainer with our batch plan, and row ids kept from the model."""
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        rows: Any = self.train_dataset if train_dataset is None else train_dataset
-        batch_size = self.args.train_batch_size * self.args.gradient_accumulation_steps
-        return PlannedSampler(lengths=rows.rows.lengths, seed=self.args.seed, batch_size=batch_size)
-
-    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
-        return LongestFirstSampler(eval_dataset.rows.lengths)
-
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """The model's own loss; `row_ids` are for the metric only."""
-        inputs = {name: value for name, value in inputs.items() if name != "row_ids"}
-        return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-
-    def floating_point_ops(self, inputs: dict[str, torch.Tensor]) -> int:
-        """0: the estimate walks through all modules at every step and nothing here reads it."""
-        return 0
 
 
 def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
     """The Trainer's arguments for one seed: its checkpoints, its selection."""
     values = {item.name: getattr(arguments, item.name) for item in fields(TrainingArguments) if item.init}
     selects = select_by is not None
+    evaluations = arguments.eval_strategy if selects else "no"
     values |= {
         "seed": seed,
         "output_dir": str(folder / CHECKPOINTS),
-        "eval_strategy": arguments.eval_strategy if selects else "no",
-        "save_strategy": arguments.eval_strategy if selects else "no",
+        "eval_strategy": evaluations,
+        "save_strategy": evaluations if selects else "epoch",
         "save_steps": (arguments.eval_steps or arguments.logging_steps) if selects else arguments.save_steps,
-        "save_total_limit": 1,
-        "save_only_model": True,
+        "restore_callback_states_from_checkpoint": True,  # how long nothing has been better
         "load_best_model_at_end": selects,
         "metric_for_best_model": select_by,
         "greater_is_better": True if selects else None,
@@ -117,7 +84,10 @@ def metric_of_trainer(prepared: Prepared, track: str) -> Callable[[Any], dict[st
     def compute(evaluated: Any) -> dict[str, float]:
         logits, _ = evaluated
         require_finite(logits)
-        measures = compute_all(evaluated)
+        with warnings.catch_warnings():
+            # A model at its beginning often predicts nothing; the run says it of the weights that are used.
+            warnings.simplefilter("ignore", UserWarning)
+            measures = compute_all(evaluated)
         return {
             name: value
             for name, value in measures.items()
@@ -144,31 +114,81 @@ def check_selection(prepared: Prepared, track: str) -> None:
         )
 
 
-def run_seed(
+def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
+    """Raise ValueError for early stopping without a measure, and for weights that do not exist."""
+    if run_arguments.early_stopping_patience is not None and prepared.select_by is None:
+        raise ValueError(
+            "`--early_stopping_patience` needs evaluations on a validation split, and there are none; leave "
+            "it out."
+        )
+    training_weights(prepared, run_arguments)
+
+
+def training_weights(prepared: Prepared, run_arguments: RunArguments) -> np.ndarray | None:
+    """Factors of the loss by label; see `loss_weighting.label_weights`."""
+    names = prepared.data.label_names
+    return label_weights(
+        labels=prepared.batches["train"].labels,
+        num_labels=len(names),
+        negative_id=names.index(prepared.data.negative_relation),
+        scheme=run_arguments.loss_weighting,
+    )
+
+
+def build_trainer(
     *,
     seed: int,
     prepared: Prepared,
     data_arguments: DataArguments,
     model_arguments: ModelArguments,
+    run_arguments: RunArguments,
     training_arguments: RelationTrainingArguments,
     folder: Path,
-) -> SeedResult:
-    """Train and score one seed, and write `folder`: model, tokenizer, predictions.jsonl, metrics.json.
-
-    Returns:
-        The scores of validation and test, made from the prediction records as written.
-    """
-    arguments = seed_arguments(training_arguments, seed=seed, folder=folder, select_by=prepared.select_by)
-    model = build_model(prepared, model_arguments, seed)
+    say: Callable[[str], None],
+) -> RelationTrainer:
+    """The trainer of one seed, with the model before training."""
+    callbacks: list[TrainerCallback] = [EvaluationLines(measure=prepared.select_by, say=say)]
+    if run_arguments.early_stopping_patience is not None:
+        callbacks.append(
+            EarlyStoppingCallback(
+                run_arguments.early_stopping_patience, run_arguments.early_stopping_threshold or 0.0
+            )
+        )
     trainer = RelationTrainer(
-        model=model,
-        args=arguments,
+        model=build_model(prepared, model_arguments, seed),
+        args=seed_arguments(training_arguments, seed=seed, folder=folder, select_by=prepared.select_by),
         data_collator=as_is,
         train_dataset=prepared.batches["train"],
         eval_dataset=prepared.batches.get("validation"),
         compute_metrics=metric_of_trainer(prepared, data_arguments.track),
+        callbacks=callbacks,
+        label_weights=training_weights(prepared, run_arguments),
+        save_every=training_arguments.save_every,
     )
-    trained = trainer.train()
+    trainer.remove_callback(PrinterCallback)
+    if trainer.pop_callback(ProgressCallback) is not None:
+        trainer.add_callback(ProgressBars)
+    return trainer
+
+
+def run_seed(trainer: RelationTrainer, *, prepared: Prepared, track: str, folder: Path) -> SeedResult:
+    """Train one seed, or go on with it, score it, and write `folder`.
+
+    The folder then holds the model, the tokenizer, predictions.jsonl, metrics.json and training.json.
+
+    Returns:
+        The scores of validation and test, made from the prediction records as written.
+
+    Raises:
+        SavingError: The disk is full.
+        TrainingDivergedError: A score is not finite.
+    """
+    start = last_good(folder / CHECKPOINTS)
+    if start is None and writes():
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    wait_for_all()
+    trainer.train_from(start)
+    seconds, mean_loss = trainer.seconds, trainer.mean_loss
     trainer.compute_metrics = None  # the numbers that are reported are made from the records below
     scores = {}
     records: list[dict[str, Any]] = []
@@ -176,38 +196,46 @@ def run_seed(
         rows = prepared.data.splits[split]
         logits = predicted_logits(trainer, prepared.batches[split])
         records = prediction_records(rows=rows, logits=logits, label_names=prepared.data.label_names)
-        scores[split] = score_records(
-            data=prepared.data, split=split, track=data_arguments.track, records=records
-        )
-    model.save_pretrained(folder)
-    prepared.tokenizer.save_pretrained(folder)
-    write_predictions(folder / PREDICTIONS, records)
-    metrics = json.dumps(scores["test"], indent=2, ensure_ascii=False)
-    (folder / METRICS).write_text(metrics + "\n", encoding="utf-8")
-    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
-    training = {
-        "num_steps": trainer.state.global_step,
-        "num_steps_of_used_weights": trainer.state.best_global_step or trainer.state.global_step,
-        "mean_loss": trained.training_loss,
-        "seconds": trained.metrics["train_runtime"],
-        "examples_per_second": trained.metrics["train_samples_per_second"],
-    }
-    negative = prepared.data.negative_relation
-    only_negative = all(record["pred"] == negative for record in records)
-    return SeedResult(seed=seed, scores=scores, training=training, only_negative=only_negative)
+        scores[split] = score_records(data=prepared.data, split=split, track=track, records=records)
+    state, negative = trainer.state, prepared.data.negative_relation
+    examples = (state.epoch or 0.0) * len(prepared.batches["train"])
+    result = SeedResult(
+        seed=trainer.args.seed,
+        scores=scores,
+        training={
+            "num_steps": state.global_step,
+            "num_steps_of_used_weights": state.best_global_step or state.global_step,
+            "mean_loss": mean_loss,
+            "seconds": seconds,
+            "examples_per_second": examples / seconds,
+        },
+        only_negative=all(record["pred"] == negative for record in records),
+    )
+    with saving(f"what seed {result.seed} gave", at=folder):
+        trainer.save_model(str(folder))
+        if writes():
+            (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
+            prepared.tokenizer.save_pretrained(folder)
+            write_predictions(folder / PREDICTIONS, records)
+            write_seed(folder, result)
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    return result
 
 
 def predicted_logits(trainer: Trainer, batches: RowBatches) -> np.ndarray:
     """Logits in the order of the rows, float32, shape (num_rows, num_labels).
 
     Raises:
-        RuntimeError: A row came back twice or not at all.
+        RuntimeError: A row did not come back, or one that was not asked for.
     """
     output: Any = trainer.predict(batches)
     _, row_ids = output.label_ids
-    order = np.argsort(row_ids, kind="stable")
-    if not np.array_equal(row_ids[order], batches.row_ids):
+    # Several processes fill up their last batches with rows that were there before.
+    found, first = np.unique(row_ids, return_index=True)
+    if not np.array_equal(found, np.sort(batches.row_ids)):
+        missing = np.setdiff1d(batches.row_ids, found)
         raise RuntimeError(
-            f"the Trainer gave back {len(row_ids)} rows for {len(batches)}, or not each row once."
+            f"the processes gave back {len(found)} different rows for {len(batches)}; "
+            f"{len(missing)} are missing (first: {missing[:3].tolist()})."
         )
-    return output.predictions[order]
+    return output.predictions[first[np.searchsorted(found, batches.row_ids)]]

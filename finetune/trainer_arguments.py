@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 
@@ -30,13 +31,36 @@ REFUSED = {
     "prediction_loss_only": "scores are always needed",
     "push_to_hub": "uploading is not part of this command",
     "remove_unused_columns": "batches hold only what is used",
-    "resume_from_checkpoint": "a run starts from its beginning; give a new `--output_dir`, or `--overwrite`",
-    "save_strategy": "weights are kept at each evaluation; see `--eval_strategy`",
-    "save_only_model": "weights are kept at each evaluation; see `--eval_strategy`",
-    "save_steps": "weights are kept at each evaluation; see `--eval_steps`",
-    "save_total_limit": "only the best and the last weights are kept, until the seed is done",
+    "ignore_data_skip": "a run that goes on sees the batches it would have had",
+    "restore_callback_states_from_checkpoint": "a run that goes on always restores them",
+    "resume_from_checkpoint": "the same command goes on where the run stopped",
+    "save_only_model": "a checkpoint holds all that going on needs",
+    "save_strategy": "a checkpoint is written at each evaluation, without one after each epoch; see "
+    "`--save_steps`",
+    "save_total_limit": "only the best and the last checkpoint are kept, until the seed is done",
     "train_sampling_strategy": "rows are always grouped by length",
 }
+
+
+# Flags that only a GPU can follow, with what to do instead.
+NEEDS_GPU = {
+    "fp16": "leave it out, or use `--bf16`",
+    "fp16_full_eval": "leave it out, or use `--bf16_full_eval`",
+    "tf32": "leave it out",
+}
+
+# Flags that do not touch the numbers: a run that goes on may have others. The data are compared by content.
+NUMBERS_DO_NOT_DEPEND_ON = frozenset(
+    (
+        *("data_dir", "dataset_name", "overwrite", "push_to_hub", "save_steps", "ddp_timeout", "debug"),
+        *("dataloader_num_workers", "dataloader_persistent_workers", "dataloader_pin_memory"),
+        *("dataloader_prefetch_factor", "disable_tqdm", "include_num_input_tokens_seen", "log_level"),
+        *("log_level_replica", "log_on_each_node", "logging_first_step", "logging_nan_inf_filter"),
+        *("logging_steps", "logging_strategy", "project", "report_to", "run_name", "skip_memory_metrics"),
+        *("trackio_space_id", "hub_always_push", "hub_model_id", "hub_private_repo", "hub_revision"),
+        "hub_strategy",
+    )
+)
 
 
 @dataclass
@@ -59,6 +83,13 @@ class RelationTrainingArguments(TrainingArguments):
         },
     )
     train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "Always so."})
+    save_steps: int | None = field(  # type: ignore[assignment]
+        default=None,
+        metadata={
+            "help": "Also write a checkpoint after every so many steps. Default: at each evaluation only, "
+            "without evaluations after each epoch."
+        },
+    )
     seed: int | None = field(  # type: ignore[assignment]
         default=None,
         metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."},
@@ -86,6 +117,9 @@ class RelationTrainingArguments(TrainingArguments):
                 raise ValueError(f"`--{name}` is not a flag of this command: {reason}.")
         if self.output_dir is None:
             raise ValueError("`--output_dir` is needed: the folder for everything that is written.")
+        if self.save_steps is not None and (type(self.save_steps) is not int or self.save_steps < 1):
+            raise ValueError(f"`--save_steps` must be a positive integer; got {self.save_steps!r}.")
+        self.save_every, self.save_steps = self.save_steps, int(TrainingArguments.save_steps)
         self.seed_given = self.seed is not None
         if self.seed is None:
             self.seed = DEFAULT_SEED
@@ -93,7 +127,30 @@ class RelationTrainingArguments(TrainingArguments):
         self.bf16_decided_here = self.bf16 is None
         if self.bf16 is None:
             self.bf16 = not self.fp16 and computes_bf16(use_cpu=self.use_cpu)
-        super().__post_init__()
+        if self.disable_tqdm is None:
+            self.disable_tqdm = not sys.stderr.isatty()
+        self._check_devices()
+        try:
+            super().__post_init__()
+        except ImportError as error:  # a flag for a package that is not installed
+            raise ValueError(" ".join(str(error).split())) from error
+        if self.n_gpu > 1:
+            raise ValueError(
+                f"one process sees {self.n_gpu} GPUs; start one process for each with `torchrun "
+                f"--nproc_per_node={self.n_gpu} -m finetune ...`, or show it one with CUDA_VISIBLE_DEVICES=0."
+            )
+
+    def _check_devices(self) -> None:
+        if not self.use_cpu:
+            return
+        why = "`--use_cpu` is set" if torch.accelerator.is_available() else "none is there"
+        for name, instead in NEEDS_GPU.items():
+            if getattr(self, name):
+                raise ValueError(f"`--{name}` needs a GPU, and {why}; {instead}.")
+        if self.ddp_backend not in (None, "gloo", "mpi", "ccl"):
+            raise ValueError(
+                f"`--ddp_backend {self.ddp_backend}` needs a GPU, and {why}; leave it out, or use gloo."
+            )
 
 
 def computes_bf16(*, use_cpu: bool) -> bool:
@@ -104,16 +161,21 @@ def computes_bf16(*, use_cpu: bool) -> bool:
     return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16", "sve_bf16"))
 
 
+def global_batch_size(arguments: TrainingArguments) -> int:
+    """Units per optimizer step over all processes."""
+    return arguments.train_batch_size * arguments.gradient_accumulation_steps * arguments.world_size
+
+
 def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
     """The values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
 
-    Values are JSON types; `bf16` and `learning_rate` are always there.
+    Values are JSON types; `bf16` and `learning_rate` are always there, a token never.
     """
     plain = TrainingArguments(output_dir=str(arguments.output_dir), use_cpu=arguments.use_cpu)
     given: dict[str, object] = {"bf16": arguments.bf16, "learning_rate": arguments.learning_rate}
     for item in fields(TrainingArguments):
         value, default = getattr(arguments, item.name), getattr(plain, item.name)
-        if item.init and value != default:
+        if item.init and value != default and not item.name.endswith("_token"):
             value = value.value if isinstance(value, Enum) else value
             given[item.name] = value if isinstance(value, (bool, int, float, str, list)) else str(value)
     return given

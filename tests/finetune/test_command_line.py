@@ -111,7 +111,26 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["--output_dir", "o", "--track", "bag2bag"], "argument --track: invalid choice"),
         (["--output_dir", "o", "--learning-reate", "1"], "--learning-reate"),
         (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
-        (["--output_dir", "o", "--resume_from_checkpoint", "x"], "`--resume_from_checkpoint` is not a flag"),
+        (["--output_dir", "o", "--resume_from_checkpoint", "x"], "the same command goes on where the run"),
+        (["--output_dir", "o", "--save_steps", "0"], "`--save_steps` must be a positive integer; got 0"),
+        (
+            ["--output_dir", "o", "--use_cpu", "--fp16"],
+            "`--fp16` needs a GPU, and none is there; leave",
+        ),
+        (["--output_dir", "o", "--use_cpu", "--tf32", "true"], "`--tf32` needs a GPU, and none is there"),
+        (["--output_dir", "o", "--use_cpu", "--ddp_backend", "nccl"], "`--ddp_backend nccl` needs a GPU"),
+        (["--output_dir", "o", "--fp16", "--bf16"], "`--fp16` needs a GPU"),
+        (["--output_dir", "o", "--deepspeed", "zero.json"], "eepspeed"),
+        (
+            ["--output_dir", "o", "--loss_weighting", "micro"],
+            "--loss-weighting: invalid choice",
+        ),
+        (["--output_dir", "o", "--early_stopping_patience", "0"], "must be a positive integer; got 0"),
+        (["--output_dir", "o", "--early_stopping_threshold", "0.1"], "needs `early_stopping_patience`"),
+        (
+            ["--output_dir", "o", "--early_stopping_patience", "1", "--early_stopping_threshold", "-1"],
+            "must be a number from 0 on; got -1.0",
+        ),
         (["--output_dir", "o", "--train_sampling_strategy", "random"], "rows are always grouped by length"),
         (["--output_dir", "o", "--input", "plain"], "'entity_start' does not go with the input 'plain'"),
         (["nowhere.json"], "the settings file nowhere.json is not there"),
@@ -156,11 +175,3 @@ def test_settings_files_that_cannot_be_used(
 def test_no_seeds_is_an_error() -> None:
     with pytest.raises(ValueError, match="`seeds` must name at least one seed"):
         check_seeds([])
-
-
-def test_several_processes_are_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("finetune.trainer_arguments.RelationTrainingArguments.world_size", 2)
-    words = ["--output_dir", "o", "--data_dir", "d", "--model_name_or_path", "m"]
-    assert "this command runs in one process; the launcher started 2" in error_of(words, capsys)

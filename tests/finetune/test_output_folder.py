@@ -19,7 +19,8 @@ def test_another_run_is_not_touched(
 ) -> None:
     before = {path: path.stat().st_mtime_ns for path in two_seeds.rglob("*")}
     assert main(words_for(sample, two_seeds)) == 2
-    assert "holds a finished run; give another folder, or `--overwrite`" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "holds a finished run that differs: `--seeds`: [9, 148] then, None now. Give what" in said
     assert {path: path.stat().st_mtime_ns for path in two_seeds.rglob("*")} == before
 
 
@@ -66,7 +67,39 @@ def test_an_interrupted_run_leaves_no_results(
     assert not (out / "results.json").exists()
     assert not list(out.rglob("*.part"))
     assert main([*words, "--seed", "3"]) == 2
-    assert "holds an unfinished run" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "an unfinished run that differs: `--seed`: the default then, 3 now; `--seeds`: [1, 2] then" in said
+
+
+def test_a_run_of_something_else_does_not_go_on(
+    two_seeds: Path, sample: Path, tmp_path: Path, words_for: Words, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, data = tmp_path / "copy", tmp_path / "data"
+    shutil.copytree(two_seeds, out)
+    shutil.copytree(sample, data)
+    seeds = ["--seeds", "9", "148"]
+
+    def refused(*more: str, data: Path = sample) -> str:
+        assert main(words_for(data, out, *seeds, *more)) == 2
+        return capsys.readouterr().err
+
+    assert "`--learning_rate`: 0.003 then, 0.001 now" in refused("--learning_rate", "1e-3")
+    assert "`--max_length`: None then, 40 now; `--weight_decay`: the default then, 0.1 now. Give" in refused(
+        "--max_length", "40", "--weight_decay", "0.1"
+    )
+    (data / "test.json").write_text("".join((data / "test.json").read_text().splitlines(True)[:-1]))
+    assert "run that differs: the data: fingerprint" in refused(data=data)
+    run = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**run, "num_processes": 2}))
+    assert "run that differs: the number of processes: 2 then, 1 now." in refused()
+    (out / "run.json").write_text("{")
+    assert "run.json is not what a run of this command wrote; `--overwrite` deletes it" in refused()
+    (out / "run.json").write_text(json.dumps(run))
+    (out / "seed-9" / "training.json").write_text("{}")
+    assert "seed-9: training.json or metrics.json is not what a run of this command wrote" in refused()
+    shutil.rmtree(out / "seed-9")
+    (out / "seed-9").write_text("")
+    assert "seed-9 is a file, where the folder of seed 9 belongs; delete it" in refused()
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_the_files(two_seeds: Path) -> None:
             "predictions.jsonl",
             "tokenizer.json",
             "tokenizer_config.json",
+            "training.json",
         ]
 
 

@@ -1,0 +1,101 @@
+"""The output folder belongs to one run: a new run starts in an empty one, a stopped one goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .results import PAGE, RESULTS, to_json, write_atomically
+from .trainer_arguments import NUMBERS_DO_NOT_DEPEND_ON
+
+STARTED = "run.json"
+
+
+def claim_folder(
+    folder: Path,
+    *,
+    arguments: Mapping[str, Any],
+    fingerprint: str,
+    num_processes: int,
+    seeds: Sequence[int],
+    overwrite: bool,
+) -> None:
+    """Make the folder ready: empty but for what the run is, or that of the same run, which then goes on.
+
+    Args:
+        folder: The output folder.
+        arguments: Flag -> value, all that the numbers depend on and more.
+        fingerprint: Of the data.
+        num_processes: Processes that train together.
+        seeds: The seeds of the run.
+        overwrite: Delete the run that is there.
+
+    Raises:
+        ValueError: It is a file, or holds files that no run wrote, or the run of another command or of other
+            data, and `overwrite` is off; or a seed's folder is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`output_dir` {str(folder)!r} is a file; give a folder.")
+    there = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+    started = folder / STARTED
+    # A part is what a process left that was killed while it wrote.
+    if there and STARTED not in there and there != [f".{STARTED}.part"]:
+        raise ValueError(
+            f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
+            f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
+        )
+    run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
+    run = json.loads(to_json(run))
+    if STARTED in there and not overwrite:
+        differences = _differences(_read(started), run)
+        if differences:
+            listed = "; ".join(differences)
+            finished = "a finished" if RESULTS in there else "an unfinished"
+            raise ValueError(
+                f"`output_dir` {str(folder)!r} holds {finished} run that differs: {listed}. "
+                "Give what it was started with to go on, another folder, or `--overwrite` to delete it."
+            )
+        for seed in seeds:
+            path = folder / f"seed-{seed}"
+            if path.is_file():
+                raise ValueError(f"{path} is a file, where the folder of seed {seed} belongs; delete it.")
+        return
+    # results.json goes first: a folder that has one always holds the whole run it tells of.
+    ours = [name for name in there if name in (RESULTS, PAGE, STARTED) or name.startswith("seed-")]
+    for name in sorted(ours, key=lambda name: name != RESULTS):
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(started, to_json(run))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {**run, "arguments": dict(run["arguments"])}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(
+            f"{path} is not what a run of this command wrote; `--overwrite` deletes it."
+        ) from error
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What differs and matters, in words."""
+    found = []
+    absent = object()
+    before, now = old["arguments"], new["arguments"]
+    for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON):
+        values = [group.get(name, absent) for group in (before, now)]
+        if values[0] != values[1]:
+            was, given = ("the default" if value is absent else repr(value) for value in values)
+            found.append(f"`--{name}`: {was} then, {given} now")
+    if old.get("num_processes") != new["num_processes"]:
+        found.append(f"the number of processes: {old.get('num_processes')} then, {new['num_processes']} now")
+    if old.get("data_fingerprint") != new["data_fingerprint"]:
+        found.append(
+            f"the data: fingerprint {old.get('data_fingerprint')} then, {new['data_fingerprint']} now"
+        )
+    return found

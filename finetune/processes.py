@@ -1,0 +1,45 @@
+"""One process or several: who speaks and writes, how they wait for one another, how they leave.
+
+torchrun and accelerate launch start this command several times and say by the environment which is which.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+
+def launched() -> bool:
+    """Whether a launcher started this process."""
+    return "LOCAL_RANK" in os.environ
+
+
+def writes() -> bool:
+    """Whether this process writes the files and the report: the first one of all."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def reports_faults() -> bool:
+    """Whether this process prints errors: the first one of each machine."""
+    return os.environ.get("LOCAL_RANK", "0") == "0"
+
+
+def wait_for_all() -> None:
+    """Return when every process is here."""
+    from accelerate import PartialState
+
+    PartialState().wait_for_everyone()
+
+
+def leave(status: int) -> NoReturn:
+    """End this process with the exit status.
+
+    Under a launcher the interpreter is not taken down in the usual way: on CPU the threads of the process
+    group then abort half of the finished runs.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if launched():
+        os._exit(status)
+    sys.exit(status)

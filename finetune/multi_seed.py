@@ -33,12 +33,21 @@ Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingA
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A checked run: everything was read and encoded, the output folder is claimed."""
+    """A checked run: everything was read and encoded, the output folder is claimed.
+
+    Attributes:
+        arguments: As given.
+        seeds: In the order in which they are run.
+        prepared: The input of every seed.
+        folder: The output folder.
+        finished: What the seeds gave that the folder already holds.
+    """
 
     arguments: Arguments
     seeds: tuple[int, ...]
     prepared: Prepared
     folder: Path
+    finished: Mapping[int, SeedResult]
 
 
 def start_run(arguments: Arguments) -> Run:
@@ -46,8 +55,8 @@ def start_run(arguments: Arguments) -> Run:
 
     Raises:
         FileNotFoundError: A data file is not there.
-        ValueError: See `prepare`, `check_selection`, `check_run` and `claim_folder`; or `--seed` together
-            with `--seeds`.
+        ValueError: See `prepare`, `check_selection`, `check_run`, `claim_folder` and `read_seed`; or `--seed`
+            together with `--seeds`.
     """
     data_arguments, _, run_arguments, training_arguments = arguments
     if run_arguments.seeds is not None and training_arguments.seed_given:
@@ -67,7 +76,9 @@ def start_run(arguments: Arguments) -> Run:
             overwrite=run_arguments.overwrite,
         )
     wait_for_all()
-    return Run(arguments=arguments, seeds=seeds, prepared=prepared, folder=folder)
+    found = {seed: read_seed(folder / f"seed-{seed}") for seed in seeds}
+    finished = {seed: result for seed, result in found.items() if result is not None}
+    return Run(arguments=arguments, seeds=seeds, prepared=prepared, folder=folder, finished=finished)
 
 
 def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any]:
@@ -85,7 +96,7 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     done: list[SeedResult] = []
     for seed in run.seeds:
         folder = run.folder / f"seed-{seed}"
-        result = read_seed(folder)
+        result = run.finished.get(seed)
         if result is not None:
             say(f"seed {seed}: finished before")
         else:

@@ -27,7 +27,12 @@ def write_names(axes: Axes, names: Sequence[tuple[str, float, float]]) -> None:
     inside = axes.get_window_extent()
     dots = [axes.transData.transform((x, y)) for _, x, y in names]
     taken: list[Any] = []
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "color": "0.35"}
+    style: dict[str, Any] = {
+        "textcoords": "offset points",
+        "fontsize": 7,
+        "color": "0.35",
+        "parse_math": False,
+    }
     for text, x, y in names:
         for across, up, end in _PLACES:
             written = axes.annotate(text, (x, y), xytext=(across, up), ha=end, **style)

@@ -3,10 +3,11 @@
 `app.py` beside this file is the Space; the leaderboard uses these parts too.
 """
 
-from .example import example_predictions, example_track
+from .example import EXAMPLE_SYSTEMS, example_predictions, example_track
 from .pages import (
     PAGE_CSS,
     Page,
+    SafeHtml,
     csv_text,
     download_link,
     html_table,
@@ -25,11 +26,13 @@ from .uploads import (
 )
 
 __all__ = [
+    "EXAMPLE_SYSTEMS",
     "NEUTRAL_MESSAGE",
     "PAGE_CSS",
     "BadUpload",
     "Page",
     "RequestLimit",
+    "SafeHtml",
     "UploadLimits",
     "checked_upload",
     "csv_text",

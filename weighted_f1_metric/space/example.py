@@ -16,7 +16,14 @@ _SUPPORT = {
 }
 NEGATIVE_RELATION = "NA"
 # Chance of a right answer on the two frequent relations, and on the four others.
-_SKILL = {"careful": (0.62, 0.85), "frequent": (0.95, 0.35), "plain": (0.7, 0.45), "level": (0.72, 0.72)}
+_SKILL = {
+    "careful": (0.62, 0.85),
+    "frequent": (0.92, 0.2),
+    "plain": (0.7, 0.45),
+    "level": (0.72, 0.72),
+    "rare": (0.35, 0.95),
+    "strong": (0.85, 0.6),
+}
 EXAMPLE_SYSTEMS = tuple(_SKILL)
 
 

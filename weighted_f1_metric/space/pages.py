@@ -22,7 +22,8 @@ PAGE_CSS = """
 .nyt-page th, .nyt-page td { padding: .3rem .7rem; text-align: right; white-space: nowrap;
   border: 0 !important; border-bottom: 1px solid var(--border-color-primary) !important; }
 .nyt-page th:first-child, .nyt-page td:first-child { text-align: left; white-space: normal; min-width: 8rem;
-  max-width: 26rem; overflow-wrap: anywhere; padding-left: .2rem; }
+  max-width: 26rem; overflow-wrap: anywhere; padding-left: .2rem; position: sticky; left: 0;
+  background: var(--body-background-fill); }
 @media (max-width: 480px) {
   .nyt-page th, .nyt-page td { padding: .3rem .4rem; font-size: .85rem; }
   .nyt-page th:first-child, .nyt-page td:first-child { min-width: 6rem; }
@@ -38,8 +39,8 @@ PAGE_CSS = """
   padding: .6rem .9rem; border-radius: 4px; overflow-wrap: anywhere; margin: .4rem 0; }
 .nyt-page .message.error { border-color: #D55E00; }
 .nyt-page .figures { display: grid; gap: .8rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
-.nyt-page figure { margin: 0; }
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+.nyt-page figure { margin: 0; max-width: 46rem; }
 .nyt-page figure img { width: 100%; border-radius: 6px; background: #fff; }
 .nyt-page figcaption { font-size: .85rem; opacity: .85; padding: .2rem 0; }
 .dark .nyt-page figure img { filter: invert(.9) hue-rotate(180deg); }
@@ -66,18 +67,24 @@ class Page:
     figures: Callable[[], Mapping[str, Figure]] = dict
 
 
+class SafeHtml(str):
+    """HTML that was made safe already; tables take it as it is."""
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, SafeHtml) else html.escape(str(value))
+
+
 def html_table(
     header: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str = "", name: str = ""
 ) -> str:
-    """A table that scrolls sideways on a narrow screen; `name` becomes its `data-name`.
+    """A table that scrolls sideways on a narrow screen; `name` becomes its `data-name`; cells are escaped.
 
     >>> html_table(["class", "F1"], [["<b>", "50.00"]], name="t")
     '<div class="scroll"><table data-name="t"><thead><tr><th>class</th><th>F1</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50.00</td></tr></tbody></table></div>'
     """  # noqa: E501
     head = "".join(f"<th>{html.escape(str(cell))}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     mark = f' data-name="{html.escape(name)}"' if name else ""
     return (

@@ -1,0 +1,171 @@
+"""Records -> the board: models by measures, sorted, marked where averages disagree, and drawn."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from weighted_f1_metric import comparable, space
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TRUTHS = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
+# The averages that are compared, then the other measures; key without the truth -> title.
+AVERAGES = {
+    "micro_f1": "micro F1",
+    "weighted_f1": "weighted F1",
+    "dodrans_f1": "dodrans F1",
+    "entropy_f1": "entropy F1",
+    "macro_f1": "macro F1",
+    "macro_all_f1": "macro F1, all relations",
+}
+# What stands above the columns; the text below says that the averages are of F1.
+_HEADS = {"macro_all_f1": "macro (all)", "micro_precision": "micro P", "micro_recall": "micro R"}
+MEASURES = {
+    **AVERAGES,
+    "micro_precision": "micro precision",
+    "micro_recall": "micro recall",
+    "auc": "AUC",
+}
+# A rank that differs by more places than this is marked.
+MAX_PLACES_APART = 2
+MAX_DRAWN = 15
+MAX_DRAWN_NAME = 28
+
+Record = Mapping[str, Any]
+
+
+def records_of(records: Sequence[Record], *, track: str, truth: str, signature: str) -> list[Record]:
+    """The records of a track and truth that are comparable with `signature`, in their order."""
+    return [
+        record
+        for record in records
+        if record["track"] == track
+        and truth in record["signatures"]
+        and comparable(record["signatures"][truth], signature)
+    ]
+
+
+def places(values: Sequence[float | None]) -> list[int | None]:
+    """The place of each value, 1 the largest; equal values share the better place, None has none.
+
+    >>> places([0.5, None, 0.7, 0.5])
+    [2, None, 1, 2]
+    """
+    return [
+        None if value is None else 1 + sum(other is not None and other > value for other in values)
+        for value in values
+    ]
+
+
+def board_html(records: Sequence[Record], *, truth: str, sort_by: str, echo: Mapping[str, Any]) -> str:
+    """The table of one track and truth, the best by `sort_by` first, copying the distant labels last.
+
+    A place under another average that differs by more than `MAX_PLACES_APART` is marked in its cell.
+
+    Args:
+        records: as `records_of` returns them.
+        truth: "dsgt", "magt" or "magt_ds_scope".
+        sort_by: a key of `MEASURES`.
+        echo: what `GoldData.echo` returns.
+    """
+    columns = {key: [_value(record["scores"], truth, key) for record in records] for key in MEASURES}
+    ranks = {key: places(column) for key, column in columns.items()}
+    order = sorted(
+        range(len(records)), key=lambda row: (ranks[sort_by][row] or len(records) + 1, records[row]["name"])
+    )
+    rows: list[list[object]] = []
+    marks = 0
+    for row in order:
+        own = ranks[sort_by][row]
+        cells: list[object] = []
+        for key, column in columns.items():
+            cell = space.percent(column[row])
+            mark = _mark(own, ranks[key][row]) if key in AVERAGES else ""
+            marks += bool(mark)
+            cells.append(space.SafeHtml(f"{cell} {mark}") if mark else cell)
+        rows.append([_name(records[row]), "–" if own is None else own, *cells])
+    rows.append(
+        ["copy of the distant labels", "", *(space.percent(_value(echo, truth, key)) for key in MEASURES)]
+    )
+    heads = {key: _HEADS.get(key, title.removesuffix(" F1")) for key, title in MEASURES.items()}
+    header = ["model", "place", *("↓ " * (key == sort_by) + head for key, head in heads.items())]
+    notes = (
+        f"{len(records)} models under {TRUTHS[truth]}, sorted by {MEASURES[sort_by]}. All in percent: "
+        "the averages are of F1, P is precision, R recall."
+    )
+    if marks:
+        notes += (
+            " ▲ and ▼: so many places better or worse under that average than in this order "
+            f"(shown where it is more than {MAX_PLACES_APART})."
+        )
+    return (
+        f'<div class="nyt-page board">{space.html_table(header, rows, name="board")}'
+        f"<p>{html.escape(notes)}</p></div>"
+    )
+
+
+def _value(scores: Mapping[str, Any], truth: str, key: str) -> float | None:
+    return scores.get(f"{truth}_{key}")
+
+
+def _mark(own: int | None, other: int | None) -> str:
+    """How many places better or worse `other` is, as HTML; empty when that is little."""
+    if own is None or other is None or abs(own - other) <= MAX_PLACES_APART:
+        return ""
+    arrow, apart = ("▲", own - other) if other < own else ("▼", other - own)
+    return f'<span class="mark" title="place {other} under this average">{arrow}{apart}</span>'
+
+
+def _name(record: Record) -> object:
+    if not record["link"]:
+        return record["name"]
+    address, name = html.escape(record["link"]), html.escape(record["name"])
+    return space.SafeHtml(
+        f'<a href="{address}" rel="nofollow noopener noreferrer" target="_blank">{name}</a>'
+    )
+
+
+def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figure | None:
+    """Rank against average, a line for each model; None with fewer than two models.
+
+    Ranks are those among all records; the first `MAX_DRAWN` by `sort_by` are drawn.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    if len(records) < 2:
+        return None
+    ranks = {key: places([_value(record["scores"], truth, key) for record in records]) for key in MEASURES}
+    order = sorted(range(len(records)), key=lambda row: ranks[sort_by][row] or len(records) + 1)[:MAX_DRAWN]
+    figure = Figure(figsize=(8.4, 1.6 + 0.34 * len(order)), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    across = list(range(len(AVERAGES)))
+    for number, row in enumerate(order):
+        heights = [place for key in AVERAGES if (place := ranks[key][row]) is not None]
+        if len(heights) < len(AVERAGES):
+            continue
+        colour = _COLOURS[number % len(_COLOURS)]
+        style = ("-", "--", ":")[number // len(_COLOURS) % 3]
+        axes.plot(across, heights, color=colour, linestyle=style, marker="o", linewidth=2, markersize=6)
+        name = records[row]["name"]
+        short = name if len(name) <= MAX_DRAWN_NAME else f"{name[: MAX_DRAWN_NAME - 1]}…"
+        # Models that share a place there share the line of text.
+        shared = sum(1 for other in order[:number] if ranks["macro_all_f1"][other] == heights[-1])
+        axes.annotate(
+            short, (across[-1], heights[-1]), xytext=(9, -10 * shared), textcoords="offset points",
+            va="center", fontsize=9, color=colour, parse_math=False, annotation_clip=False,
+        )  # fmt: skip
+    axes.set_xticks(across, [title.replace(" F1", "").replace(", ", ",\n") for title in AVERAGES.values()])
+    axes.set_ylabel(f"place under {TRUTHS[truth]}")
+    axes.invert_yaxis()
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="x", color="0.92")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# Okabe and Ito (2008) without their yellow, which is too light for lines on white.
+_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

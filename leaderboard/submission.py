@@ -1,0 +1,145 @@
+"""An uploaded prediction file -> the record of a submission: parsed, checked, scored; never executed."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weighted_f1_metric import VERSION, parse_signature, read_predictions, space
+
+from .gold_data import TRACKS, GoldData
+
+LIMITS = space.UploadLimits(num_bytes=64_000_000, num_rows=200_000)
+MAX_NAME_LENGTH = 60
+MAX_LINK_LENGTH = 200
+_LINK = re.compile(r"https://[A-Za-z0-9.-]+(:\d+)?(/[^\s<>\"'`\\]*)?")
+_KEYS = {
+    "id": str, "name": str, "link": str, "track": str, "submitted": str, "sha256": str, "scores": dict,
+    "signatures": dict, "version": str,
+}  # fmt: skip
+
+
+def scored_record(
+    *, name: str, link: str, track: str, predictions_file: str | None, gold: GoldData
+) -> dict[str, Any]:
+    """The record of a submission: who, when, all scores, and the signature of each truth.
+
+    Args:
+        name: what the board calls the model.
+        link: where it is described, https://..., or "".
+        track: "sent2sent", "bag2sent" or "bag2bag".
+        predictions_file: JSON lines with an id and `pred`, and `scores` where given.
+        gold: what it is scored against.
+
+    Raises:
+        BadUpload: a name, link or file that is refused.
+        TypeError, ValueError: as `read_predictions` and `score_track`.
+    """
+    shown = checked_name(name)
+    checked_link = _checked_link(link)
+    file = space.checked_upload(predictions_file, "prediction file", LIMITS)
+    if track not in TRACKS:
+        raise space.BadUpload(f"`track` must be one of {', '.join(TRACKS)}; got {track!r:.40}.")
+    scores = gold.score(track, read_predictions(file))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    now = datetime.datetime.now(datetime.UTC)
+    key = hashlib.sha256(f"{shown}\n{digest}".encode()).hexdigest()[:8]
+    return {
+        "id": f"{now:%Y%m%dT%H%M%S}-{track}-{key}",
+        "name": shown,
+        "link": checked_link,
+        "track": track,
+        "submitted": now.isoformat(timespec="seconds"),
+        "sha256": digest,
+        "scores": flat_numbers(scores),
+        "signatures": scores["signatures"],
+        "version": VERSION,
+    }
+
+
+def flat_numbers(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
+    """The numbers of a result, without echo, lists and signatures."""
+    return {key: value for key, value in scores.items() if value is None or isinstance(value, (int, float))}
+
+
+def checked_name(name: str) -> str:
+    """The name of a model, one line of printable characters.
+
+    >>> checked_name("  my   model ")
+    'my model'
+
+    Raises:
+        BadUpload: it is empty, too long or not printable.
+    """
+    shown = " ".join(name.split())
+    if not shown:
+        raise space.BadUpload("The model has no name; give one.")
+    if len(shown) > MAX_NAME_LENGTH:
+        raise space.BadUpload(f"The name has {len(shown):,} characters, at most {MAX_NAME_LENGTH}.")
+    if not shown.isprintable():
+        raise space.BadUpload(f"The name holds characters that cannot be printed: {shown!r}.")
+    return shown
+
+
+def _checked_link(link: str) -> str:
+    link = link.strip()
+    if link and (len(link) > MAX_LINK_LENGTH or not _LINK.fullmatch(link)):
+        raise space.BadUpload(
+            f"The link must be an address that starts with https://, of at most {MAX_LINK_LENGTH} "
+            f"characters; got {link!r:.60}."
+        )
+    return link
+
+
+def check_new(record: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
+    """Checks that a submission is not on the board already.
+
+    Raises:
+        BadUpload: another submission of the track has its name, or holds the same file.
+    """
+    for other in records:
+        if other["track"] != record["track"]:
+            continue
+        if other["name"].casefold() == record["name"].casefold():
+            raise space.BadUpload(
+                f"The name {record['name']!r} stands on the {record['track']} board already; give this model "
+                "a name of its own."
+            )
+        if other["sha256"] == record["sha256"]:
+            raise space.BadUpload(
+                f"This file was submitted to the {record['track']} board already, as {other['name']!r}."
+            )
+
+
+def record_text(record: Mapping[str, Any]) -> str:
+    """A record as the text of its file."""
+    return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def parse_record(text: str | bytes) -> dict[str, Any]:
+    """A record from the text of its file, checked: the results may have been edited by hand.
+
+    Raises:
+        ValueError: no JSON, a missing key, a score that is no number, a signature that is none.
+    """
+    record = json.loads(text)
+    if not isinstance(record, dict) or any(
+        not isinstance(record.get(key), kind) for key, kind in _KEYS.items()
+    ):
+        raise ValueError(f"a result must be an object with {', '.join(_KEYS)}.")
+    checked_name(record["name"])
+    _checked_link(record["link"])
+    if record["track"] not in TRACKS:
+        raise ValueError(f"a result has the unknown track {record['track']!r}.")
+    wrong = [
+        key for key, value in record["scores"].items() if not isinstance(value, (int, float, type(None)))
+    ]
+    if wrong:
+        raise ValueError(f"a result has scores that are no numbers: {', '.join(wrong[:5])}.")
+    for line in record["signatures"].values():
+        parse_signature(line)
+    return record

@@ -54,8 +54,11 @@ def load_config(name_or_path: str) -> PreTrainedConfig:
     return config
 
 
-def load_encoder(name_or_path: str) -> PreTrainedModel:
+def load_encoder(name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None) -> PreTrainedModel:
     """The pretrained encoder in float32, without a pooling layer where it can be left away.
+
+    With a tokenizer it gets a row for every token. The rows of new tokens are draws from the encoder's own
+    initial distribution (mean 0, its `initializer_range`), so that they differ from the first step on.
 
     Raises:
         ValueError: It does not load, or its file lacks weights of the encoder.
@@ -82,6 +85,10 @@ def load_encoder(name_or_path: str) -> PreTrainedModel:
             f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the encoder's weights "
             f"(first: {lacking[0]}), which would start at random values."
         )
+    if Path(name_or_path).is_dir():
+        encoder.config.name_or_path = ""  # a saved model must not tell where it was made
+    if tokenizer is not None and len(tokenizer) > len(encoder.get_input_embeddings().weight):  # type: ignore
+        encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     return encoder
 
 
@@ -160,7 +167,7 @@ def max_sequence_length(
 
 def build_classifier(
     *,
-    name_or_path: str,
+    encoder: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     entity_input: EntityInput,
     label_names: Sequence[str],
@@ -172,20 +179,11 @@ def build_classifier(
     multi_label: bool = False,
     tokens_per_chunk: int = TOKENS_PER_CHUNK,
 ) -> RelationClassifier:
-    """A classifier on the pretrained encoder; the new rows and the head depend on torch's seed only.
-
-    The rows of the new tokens start as draws from the encoder's own initial distribution (mean 0, its
-    `initializer_range`), so that they differ from the first step on.
+    """A classifier on the encoder, which has a row for every token; its head depends on torch's seed only.
 
     Raises:
-        ValueError: The encoder does not load, the representation does not go with the input, or the pooling
-            is unknown.
+        ValueError: The representation does not go with the input or the encoder, or the pooling is unknown.
     """
-    encoder = load_encoder(name_or_path)
-    if Path(name_or_path).is_dir():
-        encoder.config.name_or_path = ""  # a saved model must not tell where it was made
-    if len(tokenizer) > len(encoder.get_input_embeddings().weight):  # type: ignore[arg-type]
-        encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     config = RelationClassifierConfig(
         encoder=encoder.config,
         id2label=dict(enumerate(label_names)),

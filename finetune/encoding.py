@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from tokenizers.models import WordLevel
 
 from .encoded_rows import EncodedRows, RowBuilder, RowStatus, ShownSentence
 from .entity_inputs import EntityInput
@@ -48,6 +49,9 @@ class RowEncoder:
         """
         self.tokenizer = tokenizer
         self.entity_input = entity_input
+        # Where a token is a whole word, half of "York-based" would be lost to the entity.
+        whole_words = isinstance(tokenizer.backend_tokenizer.model, WordLevel)
+        self.cuts_words = entity_input.cuts_words or whole_words
         self._new_tokens = frozenset(entity_input.new_tokens)
         self._pieces: dict[tuple[str, str] | None, list[list[int]]] = {}
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
@@ -145,7 +149,7 @@ class RowEncoder:
         """The sentence with the pieces in place; None when an entity has no token."""
         ids, offsets = tokens
         borders, crossed = _borders(text, offsets, insertions)
-        if crossed and self.entity_input.cuts_words:
+        if crossed and self.cuts_words:
             # A token runs across an entity's border: cut the text there, and only there, because a cut next
             # to a blank would leave RoBERTa-like tokenizers with stray blanks as tokens.
             cuts = [0, *sorted(crossed), len(text)]

@@ -22,12 +22,15 @@ DEFINED = {
     "typed_markers_punct": ("entity_start",),
     "entity_mask": ("entity_start",),
 }
+# The representation of an encoder that makes its own vector of a sentence and reads the entities' places: it
+# goes with every input but "positions", which would tell them twice.
+SENTENCE = "sentence"
 TYPED = ("typed_markers", "typed_markers_punct", "entity_mask")
 Four = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 def check_combination(*, input_format: str, representation: str) -> None:
-    """Return None when one of the papers defines the representation for the input.
+    """Return None when one of the papers defines the representation for the input, or it is SENTENCE.
 
     Raises:
         ValueError: An unknown input, or a combination that neither paper defines, with the reason.
@@ -36,9 +39,13 @@ def check_combination(*, input_format: str, representation: str) -> None:
     """
     if input_format not in DEFINED:
         raise ValueError(f"`input` must be one of {', '.join(DEFINED)}; got {input_format!r}.")
-    if representation in DEFINED[input_format]:
+    if representation in DEFINED[input_format] or (
+        representation == SENTENCE and input_format != "positions"
+    ):
         return
-    if representation == "entity_start":
+    if representation == SENTENCE:
+        why = "encoders that make a vector of the sentence have position vectors of their own"
+    elif representation == "entity_start":
         why = "it takes the states at the start markers, and this input has none"
     elif input_format in ("plain", "positions", "markers"):
         why = "Baldini Soares et al. (2019), Figure 3, do not define it"
@@ -48,7 +55,7 @@ def check_combination(*, input_format: str, representation: str) -> None:
     raise ValueError(
         f"the representation {representation!r} does not go with the input {input_format!r}: {why}. "
         f"{input_format} goes with {', '.join(DEFINED[input_format])}; {representation} with "
-        f"{', '.join(others) or 'no input'}."
+        f"{', '.join(others) or ('the other inputs' if representation == SENTENCE else 'no input')}."
     )
 
 

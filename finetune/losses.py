@@ -1,12 +1,14 @@
 """The loss of each unit, a sentence or a bag: the one place where it is computed.
 
-This file is flat and uses torch only, because it travels with a saved model.
+This file travels with a saved model: flat, relative imports only.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import nn
+
+from .ranking import ranking_loss
 
 
 def unit_losses(
@@ -15,6 +17,7 @@ def unit_losses(
     *,
     label_weights: torch.Tensor | None = None,
     label_smoothing: float = 0.0,
+    ranked_over: int | None = None,
 ) -> torch.Tensor:
     """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
 
@@ -28,6 +31,8 @@ def unit_losses(
         label_weights: Factor of a unit by its label, float32, shape (num_labels,); None is 1 for each.
         label_smoothing: Share e of the target that is spread evenly over all labels: the loss of a unit is
             (1 - e) * its cross-entropy + e * the mean over the labels of -log p, as in the Trainer.
+        ranked_over: The negative relation's id where the others are ranked over it: the loss is then
+            `ranking_loss`, without smoothing.
 
     >>> unit_losses(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([1, -100])).tolist()  # log 2
     [0.6931471824645996, 0.0]
@@ -42,9 +47,12 @@ def unit_losses(
             logits.float(), labels.clamp(min=0), reduction="none"
         )
         return (each * counted).sum(dim=1)
-    losses = nn.functional.cross_entropy(
-        logits.float(), labels, reduction="none", label_smoothing=label_smoothing
-    )
+    if ranked_over is None:
+        losses = nn.functional.cross_entropy(
+            logits.float(), labels, reduction="none", label_smoothing=label_smoothing
+        )
+    else:
+        losses = ranking_loss(logits.float(), labels, ranked_over)
     if label_weights is None:
         return losses
     return losses * label_weights.to(losses)[labels.clamp(min=0)]

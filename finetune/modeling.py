@@ -26,9 +26,10 @@ from .bag_pooling import (
     score_activation,
     with_negative_logit,
 )
-from .entity_inputs import check_combination
+from .entity_inputs import SENTENCE, check_combination
 from .losses import unit_losses
 from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
+from .word_encoders import WordEncoderConfig
 
 
 class RelationClassifierConfig(PreTrainedConfig):
@@ -38,11 +39,12 @@ class RelationClassifierConfig(PreTrainedConfig):
         encoder: Config of the encoder (a config object or its dict).
         id2label: Relation names by id, the negative relation included.
         negative_relation: The name that means "none of the relations".
-        representation: How a row becomes one vector: "cls", "mention_pooling" or "entity_start".
+        representation: How a row becomes one vector: "cls", "mention_pooling" or "entity_start"; "sentence"
+            with a word encoder, which makes it itself.
         input_format: How the entities are shown to the encoder, see `entity_inputs`.
         entity_types: Head types and tail types that have tokens of their own.
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
-        classifier_head: "linear" or "mlp".
+        classifier_head: "linear", "mlp" or "ranking".
         max_length: Most tokens per row that encoding keeps.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
@@ -73,7 +75,8 @@ class RelationClassifierConfig(PreTrainedConfig):
 
         Raises:
             ValueError: No encoder config, a negative relation that no label has, a representation that
-                does not go with the input, or an unknown pooling.
+                does not go with the input or the encoder, an unknown pooling, or ranked labels that are
+                predicted separately.
         """
         if self.encoder is None:
             raise ValueError("`encoder` must be the config of the pretrained encoder.")
@@ -82,6 +85,16 @@ class RelationClassifierConfig(PreTrainedConfig):
         if self.bag_pooling is not None:
             check_pooling(self.bag_pooling)
         check_combination(input_format=self.input_format, representation=self.representation)
+        if isinstance(self.encoder, WordEncoderConfig) != (self.representation == SENTENCE):
+            raise ValueError(
+                f"the representation {self.representation!r} does not go with an encoder of the kind "
+                f"{self.encoder.model_type!r}: {SENTENCE!r} belongs to word encoders, and the others do not."
+            )
+        if self.classifier_head == "ranking" and self.multi_label:
+            raise ValueError(
+                "the classifier head 'ranking' ranks the relations of a unit against each other, so it does "
+                "not go with `multi_label`; use 'linear'."
+            )
         if self.id2label is not None:
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
             if self.negative_relation not in self.label2id:
@@ -129,22 +142,28 @@ class RelationClassifier(PreTrainedModel):
         super().__init__(config)
         of_encoder: Any = config.encoder
         self.encoder = encoder if encoder is not None else bare_encoder(of_encoder)
+        self.negative_id = int((config.label2id or {})[config.negative_relation])
         dropout = dropout_of(of_encoder)
         # Zhou and Chen's network has its dropout inside.
-        self.dropout = nn.Dropout(dropout if config.classifier_head == "linear" else 0.0)
+        self.dropout = nn.Dropout(0.0 if config.classifier_head == "mlp" else dropout)
         self.classifier = classifier_head(
             config.classifier_head,
-            width=of_encoder.hidden_size * (1 if config.representation == "cls" else 2),
+            width=of_encoder.hidden_size * (1 if config.representation in ("cls", SENTENCE) else 2),
             hidden_size=of_encoder.hidden_size,
             num_labels=len(config.id2label or ()),
+            negative_id=self.negative_id,
             dropout=dropout,
         )
         self.segments = None
         words: Any = self.encoder.get_input_embeddings()
         if config.input_format == "positions" and (getattr(of_encoder, "type_vocab_size", None) or 0) < 3:
             self.segments = nn.Embedding(3, words.embedding_dim)
-        self.negative_id = int((config.label2id or {})[config.negative_relation])
         self.post_init()
+
+    @property
+    def ranked_over(self) -> int | None:
+        """The negative relation's id where the others are ranked over it, see `unit_losses`."""
+        return self.negative_id if self.config.classifier_head == "ranking" else None
 
     def represent(
         self,
@@ -153,7 +172,9 @@ class RelationClassifier(PreTrainedModel):
         entity_starts: torch.Tensor,
         entity_spans: torch.Tensor,
     ) -> torch.Tensor:
-        """One vector per row: shape (rows, hidden) for cls, (rows, 2 * hidden) otherwise."""
+        """One vector per row: shape (rows, hidden) for cls and sentence, (rows, 2 * hidden) otherwise."""
+        if self.config.representation == SENTENCE:
+            return self.encoder(input_ids, attention_mask, entity_starts).pooler_output
         words: dict[str, torch.Tensor] = {"input_ids": input_ids}
         if self.config.input_format == "positions":
             segments = segment_ids(entity_spans, input_ids.shape[1])
@@ -241,10 +262,11 @@ class RelationClassifier(PreTrainedModel):
         return torch.where(usable.unsqueeze(1), logits, certain.to(logits))
 
     def _loss(self, logits: torch.Tensor, labels: torch.Tensor, usable: torch.Tensor) -> torch.Tensor:
+        ranked_over = self.ranked_over
         if self.config.score_activation == "identity" and not self.training:
-            logits = logits.clamp(min=torch.finfo(logits.dtype).tiny).log()
+            logits, ranked_over = logits.clamp(min=torch.finfo(logits.dtype).tiny).log(), None
         unusable = ~usable if labels.ndim == 1 else ~usable.unsqueeze(1)
-        losses = unit_losses(logits, labels.masked_fill(unusable, -100))
+        losses = unit_losses(logits, labels.masked_fill(unusable, -100), ranked_over=ranked_over)
         return losses.sum() / usable.sum().clamp(min=1)
 
 

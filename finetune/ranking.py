@@ -40,6 +40,8 @@ class RankingHead(nn.Module):
 def ranking_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -> torch.Tensor:
     """The loss of each row, shape (rows,): log(1 + e^(2 (2.5 - s+))) + log(1 + e^(2 (0.5 + s-))).
 
+    A row with the label -100 has none.
+
     s+ is the score of the row's relation, s- the highest score of another one; the negative relation is
     neither, so that its rows have the second term only.
 
@@ -54,6 +56,7 @@ def ranking_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -
     >>> ranking_loss(torch.tensor([[0.0, 2.5, -0.5]]), torch.tensor([1]), 0)  # 2 log(2)
     tensor([1.3863])
     """
+    counted, labels = labels >= 0, labels.clamp(min=0)
     own = nn.functional.one_hot(labels, scores.shape[1]).bool()
     excluded = own.clone()
     excluded[:, negative_id] = True
@@ -61,4 +64,4 @@ def ranking_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -
     softplus = nn.functional.softplus
     wrong = softplus(SCALE * (MARGIN_NEGATIVE + best_other))
     right = softplus(SCALE * (MARGIN_POSITIVE - scores.gather(1, labels.unsqueeze(1)).squeeze(1)))
-    return wrong + right.masked_fill(labels == negative_id, 0.0)
+    return (wrong + right.masked_fill(labels == negative_id, 0.0)).masked_fill(~counted, 0.0)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-CLASSIFIER_HEADS = ("linear", "mlp")
+from .ranking import RankingHead
+
+CLASSIFIER_HEADS = ("linear", "mlp", "ranking")
 
 
 def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor:
@@ -73,17 +75,22 @@ def segment_ids(entity_spans: torch.Tensor, width: int) -> torch.Tensor:
     return torch.where(head & (~tail | tail_is_longer), 1, segments)
 
 
-def classifier_head(kind: str, *, width: int, hidden_size: int, num_labels: int, dropout: float) -> nn.Module:
+def classifier_head(
+    kind: str, *, width: int, hidden_size: int, num_labels: int, negative_id: int, dropout: float
+) -> nn.Module:
     """The layers from a representation to label scores.
 
     "linear" is one layer ([C]; the caller's dropout stands in front); "mlp" is Linear-ReLU-Dropout-Linear
-    with `hidden_size` units in between ([D]).
+    with `hidden_size` units in between ([D]); "ranking" is one layer in which the negative relation has no
+    vector (see `ranking`).
 
     Raises:
         ValueError: An unknown kind.
     """
     if kind == "linear":
         return nn.Linear(width, num_labels)
+    if kind == "ranking":
+        return RankingHead(width=width, num_labels=num_labels, negative_id=negative_id)
     if kind == "mlp":
         return nn.Sequential(
             nn.Linear(width, hidden_size),

@@ -19,7 +19,7 @@ from weighted_f1_metric import make_compute_metrics, write_predictions
 from .arguments import DataArguments, ModelArguments, RunArguments
 from .batching import RowBatches, as_is
 from .checkpoints import last_good, saving
-from .encoders import build_classifier
+from .encoders import build_classifier, load_encoder
 from .evaluation import prediction_records, require_finite, score_records
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
@@ -59,7 +59,7 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     """The classifier before training; every random value in it follows from the seed."""
     set_seed(seed)
     return build_classifier(
-        name_or_path=str(model_arguments.model_name_or_path),
+        encoder=load_encoder(str(model_arguments.model_name_or_path), tokenizer=prepared.tokenizer),
         tokenizer=prepared.tokenizer,
         entity_input=prepared.entity_input,
         label_names=prepared.data.label_names,

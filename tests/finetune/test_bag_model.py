@@ -10,7 +10,7 @@ from torch import nn
 from finetune import RelationClassifier
 from finetune.bag_pooling import POOLINGS, prediction_scores, score_activation, training_logits
 from finetune.batching import RowBatches
-from finetune.encoders import add_entity_tokens, build_classifier, load_tokenizer
+from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
 from finetune.encoding import RowEncoder
 from finetune.entity_inputs import EntityInput
 
@@ -25,7 +25,7 @@ def build(folder: Path, **options) -> RelationClassifier:
     add_entity_tokens(tokenizer, EntityInput())
     torch.manual_seed(0)
     return build_classifier(
-        name_or_path=str(folder),
+        encoder=load_encoder(str(folder), tokenizer=tokenizer),
         tokenizer=tokenizer,
         entity_input=EntityInput(),
         label_names=LABELS,

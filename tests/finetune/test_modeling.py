@@ -38,7 +38,7 @@ def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
     add_entity_tokens(tokenizer, EntityInput())
     torch.manual_seed(seed)
     model = build_classifier(
-        name_or_path=str(folder),
+        encoder=load_encoder(str(folder), tokenizer=tokenizer),
         tokenizer=tokenizer,
         entity_input=EntityInput(),
         label_names=LABELS,

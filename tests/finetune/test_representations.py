@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, BertConfig, BertMod
 
 from finetune.__main__ import main
 from finetune.batching import RowBatches
-from finetune.encoders import add_entity_tokens, build_classifier, load_tokenizer
+from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
 from finetune.encoding import RowEncoder
 from finetune.entity_inputs import DEFINED, TYPED, entity_input
 from finetune.modeling import RelationClassifier, RelationClassifierConfig
@@ -41,7 +41,7 @@ def build(
     add_entity_tokens(tokenizer, shown)
     torch.manual_seed(0)
     model = build_classifier(
-        name_or_path=str(folder),
+        encoder=load_encoder(str(folder), tokenizer=tokenizer),
         tokenizer=tokenizer,
         entity_input=shown,
         label_names=["born_in", "NA", "part_of"],
@@ -190,7 +190,9 @@ class TestHeads:
         )
 
     def test_an_unknown_one(self, bert_folder: Path) -> None:
-        with pytest.raises(ValueError, match="`classifier_head` must be one of linear, mlp; got 'cnn'"):
+        with pytest.raises(
+            ValueError, match="`classifier_head` must be one of linear, mlp, ranking; got 'cnn'"
+        ):
             build(bert_folder, head="cnn")
 
     def test_dropout_has_the_name_the_architecture_gives_it(self) -> None:

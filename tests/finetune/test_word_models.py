@@ -1,0 +1,163 @@
+"""Classifiers on word encoders: saved and loaded, in bags, and with ranked relations."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from finetune.bag_pooling import POOLINGS
+from finetune.batching import RowBatches
+from finetune.encoders import build_classifier
+from finetune.encoding import RowEncoder
+from finetune.entity_inputs import EntityInput
+from finetune.modeling import RelationClassifier
+from finetune.ranking import ranking_loss
+from finetune.word_encoders import WordEncoder, WordEncoderConfig
+from finetune.word_vocabulary import word_tokenizer
+
+LABELS = ["born_in", "NA", "made_in"]
+SENTENCES = [
+    "Barack Obama was born in Honolulu.",
+    "Crème brûlée is made in Zürich, not in New York City.",
+    "In Honolulu nobody knows Barack Obama.",
+    "Nothing is here.",
+]
+SPANS = np.array([[0, 12, 25, 33], [0, 12, 24, 30], [25, 37, 3, 11], [-1, -1, -1, -1]])
+SYSTEMS = [("cnn", "linear"), ("pcnn", "linear"), ("att_blstm", "linear"), ("cnn", "ranking")]
+
+
+def build(architecture: str, head: str, **options):
+    tokenizer = word_tokenizer(sentences=SENTENCES, spans=SPANS)
+    torch.manual_seed(4)
+    encoder = WordEncoder(
+        WordEncoderConfig(architecture=architecture, vocab_size=len(tokenizer), num_fixed_words=2)
+    )
+    model = build_classifier(
+        encoder=encoder,
+        tokenizer=tokenizer,
+        entity_input=EntityInput("plain"),
+        label_names=LABELS,
+        negative_relation="NA",
+        representation="sentence",
+        classifier_head=head,
+        max_length=20,
+        **options,
+    )
+    return model.eval(), tokenizer
+
+
+def batch_of(tokenizer, rows=(0, 1, 2, 3)) -> dict[str, torch.Tensor]:
+    encoder = RowEncoder(tokenizer, entity_input=EntityInput("plain"), max_length=20)
+    encoded = encoder.encode(sentences=SENTENCES, spans=SPANS, row_names=list("abcd"))
+    labels = np.array([0, 2, 1, 1])
+    batch = RowBatches(rows=encoded, labels=labels, row_ids=np.arange(4), pad_id=0).__getitems__(list(rows))
+    del batch["row_ids"]
+    return batch
+
+
+FRESH = """
+import sys, torch
+from finetune import RelationClassifier
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+for folder in sys.argv[1:]:
+    batch = torch.load(folder + "/batch.pt", weights_only=True)
+    for auto in (AutoModelForSequenceClassification, AutoModel):
+        model = auto.from_pretrained(folder).eval()
+        assert type(model) is RelationClassifier
+        with torch.no_grad():
+            torch.save(model(**batch).logits, f"{folder}/{auto.__name__}.pt")
+    print(AutoTokenizer.from_pretrained(folder)("Obama isn't in Zürich")["input_ids"])
+"""
+
+
+def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(tmp_path: Path) -> None:
+    folders, logits = [], []
+    for architecture, head in SYSTEMS:
+        model, tokenizer = build(architecture, head)
+        folders.append(tmp_path / f"{architecture}_{head}")
+        model.save_pretrained(folders[-1])
+        tokenizer.save_pretrained(folders[-1])
+        batch = batch_of(tokenizer)
+        torch.save(batch, folders[-1] / "batch.pt")
+        with torch.no_grad():
+            logits.append(model(**batch).logits)
+    words = [sys.executable, "-c", FRESH, *map(str, folders)]
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env=one_thread).stdout
+    assert said.splitlines() == [str(tokenizer("Obama isn't in Zürich")["input_ids"])] * 4
+    for folder, expected in zip(folders, logits, strict=True):
+        assert expected.isfinite().all()
+        for auto in ("AutoModelForSequenceClassification", "AutoModel"):
+            assert torch.equal(torch.load(folder / f"{auto}.pt", weights_only=True), expected)
+
+
+@pytest.mark.parametrize(("architecture", "head"), SYSTEMS)
+def test_a_row_without_entities_is_surely_negative(architecture: str, head: str) -> None:
+    model, tokenizer = build(architecture, head)
+    with torch.no_grad():
+        output, alone = model(**batch_of(tokenizer)), model(**batch_of(tokenizer, rows=[3]))
+        found = model(**batch_of(tokenizer, rows=[0, 1, 2]))
+    assert output.logits[3].softmax(dim=0).tolist() == [0.0, 1.0, 0.0]
+    assert torch.equal(alone.logits[0], output.logits[3])
+    torch.testing.assert_close(output.loss, found.loss)
+
+
+def test_a_word_is_cut_at_the_border_of_an_entity() -> None:
+    tokenizer = word_tokenizer(sentences=["New York-based firm"], spans=np.array([[0, 8, 15, 19]]))
+    rows = RowEncoder(tokenizer, entity_input=EntityInput("plain"), max_length=20).encode(
+        sentences=["New York-based firm"], spans=np.array([[0, 8, 15, 19]]), row_names=["a"]
+    )
+    assert tokenizer.convert_ids_to_tokens(rows.token_ids.tolist()) == ["new", "york", "-", "based", "firm"]
+    assert rows.entity_starts.tolist() == [[0, 4]]
+    assert rows.entity_spans.tolist() == [[0, 2, 4, 5]]
+
+
+def test_ranked_relations_have_the_ranking_loss_and_the_negative_one_the_score_zero() -> None:
+    model, tokenizer = build("cnn", "ranking")
+    batch = batch_of(tokenizer)
+    with torch.no_grad():
+        output = model(**batch)
+    assert (output.logits[:3, 1] == 0).all()
+    losses = ranking_loss(output.logits[:3], batch["labels"][:3], 1)
+    torch.testing.assert_close(output.loss, losses.mean())
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize(("architecture", "head"), SYSTEMS)
+def test_bags_of_each_system_learn(architecture: str, head: str, pooling: str) -> None:
+    model, tokenizer = build(architecture, head, bag_pooling=pooling)
+    batch = batch_of(tokenizer, rows=[0, 2, 1, 3, 3]) | {
+        "bag_sizes": torch.tensor([2, 2, 1]),
+        "labels": torch.tensor([0, 2, 1]),
+    }
+    optimizer = torch.optim.Adam((p for p in model.parameters() if p.requires_grad), lr=1e-2)
+    model.train()
+    losses = []
+    for _ in range(15):
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    with torch.no_grad():
+        output = model.eval()(**batch)
+    assert output.logits.argmax(dim=1).tolist() == [0, 2, 1]
+    assert output.loss.isfinite()
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'ranking' ranks the relations .* not go with `multi_label`"):
+        build("cnn", "ranking", multi_label=True)
+    model, _ = build("cnn", "linear")
+    for changes, message in (
+        ({"representation": "cls"}, "'cls' does not go with an encoder of the kind 'word_encoder'"),
+        ({"input_format": "positions"}, "'sentence' does not go with the input 'positions': .* of their own"),
+    ):
+        config = model.config.to_dict() | changes
+        with pytest.raises(ValueError, match=message):
+            RelationClassifier(type(model.config).from_dict(config))

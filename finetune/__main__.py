@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .command_line import help_text, parse_arguments
-from .processes import leave, quieten, reports_faults, writes
+from .processes import leave, reports_faults, writes
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -24,7 +24,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
         return demo_main(words[1:])
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    quieten()
     try:
         arguments = parse_arguments(words)
         from transformers.utils import logging

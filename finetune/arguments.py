@@ -3,112 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Literal
 
+from .argument_values import check_values
+from .data_arguments import DataArguments
 from .entity_inputs import check_combination
-
-
-def check_values(arguments: object) -> None:
-    """Raise ValueError for a value of the wrong kind: a settings file can hold any."""
-    hints = get_type_hints(type(arguments))
-    for item in fields(arguments):  # type: ignore[arg-type]
-        kinds = get_args(hints[item.name]) or (hints[item.name],)
-        value = getattr(arguments, item.name)
-        # A choice that may be left open is a Literal beside None.
-        choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
-        if get_origin(hints[item.name]) is Literal:
-            choices = kinds
-        if choices is not None:
-            if value not in choices and not (value is None and type(None) in kinds):
-                raise ValueError(
-                    f"`{item.name}` must be one of {', '.join(map(repr, choices))}; got {value!r}."
-                )
-        elif type(value) is int and float in kinds:
-            setattr(arguments, item.name, float(value))
-        elif type(value) not in {get_origin(kind) or kind for kind in kinds}:
-            expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
-            raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")
-
-
-@dataclass
-class DataArguments:
-    """What is read."""
-
-    data: Literal["nyt_h", "semeval2010", "tacred", "opennre", "hub"] = field(
-        default="nyt_h",
-        metadata={
-            "help": "Which reader: nyt_h (the authors' release), semeval2010 (TRAIN_FILE.TXT, "
-            "TEST_FILE_FULL.TXT), tacred (train.json, dev.json, test.json), opennre (*_train.txt, *_val.txt, "
-            "*_test.txt, *_rel2id.json), or hub (whatever load_dataset takes, see --dataset_name)."
-        },
-    )
-    data_dir: str | None = field(
-        default=None, metadata={"help": "The folder with the data files (for hub see --dataset_name)."}
-    )
-    dataset_name: str | None = field(
-        default=None,
-        metadata={
-            "help": "With --data hub: the name of a dataset on the Hugging Face Hub, or a local folder such "
-            "as one written by `nyt_h_dataset export`."
-        },
-    )
-    dataset_config: str | None = field(
-        default=None, metadata={"help": "With --data hub: which configuration of the dataset."}
-    )
-    dataset_revision: str | None = field(
-        default=None, metadata={"help": "With --data hub: the branch, tag or commit."}
-    )
-    columns: list[str] | None = field(
-        default=None,
-        metadata={
-            "help": "With --data hub, where the columns have other names: ours=theirs, for example head=subj "
-            "tail=obj sentence=text, or head_start=subj_start. A sentence may be a list of tokens; ends are "
-            "exclusive."
-        },
-    )
-    negative_relation: str | None = field(
-        default=None,
-        metadata={
-            "help": "The name of the negative relation, needed with --data hub; `none` if the data have no "
-            "such class. Default: no_relation for tacred, for opennre NA, no_relation or Other, whichever "
-            "there is."
-        },
-    )
-    equal_spans: Literal["error", "keep"] | None = field(
-        default=None,
-        metadata={
-            "help": "Rows of tacred, opennre or hub whose head and tail are the same characters: error (the "
-            "default), or keep."
-        },
-    )
-    validation_fraction: float | None = field(
-        default=None,
-        metadata={
-            "help": "Where the data have no validation split: the share of train that becomes one, by entity "
-            "pair. Default 0.1; 0 makes none, so that nothing is selected and all rows are trained on."
-        },
-    )
-    validation_seed: int = field(
-        default=0, metadata={"help": "Which entity pairs go to such a validation split follows from it."}
-    )
-    evaluate_na: int = field(
-        default=0,
-        metadata={
-            "help": "Also predict this many rows of the `na` split (nyt_h, hub) that training has not, and "
-            "report the share of false alarms by relation; test and dev of NYT-H hold no NA rows."
-        },
-    )
-    track: Literal["sent2sent"] = field(
-        default="sent2sent",
-        metadata={
-            "help": "What is trained on and scored: sent2sent trains on sentences and scores sentences."
-        },
-    )
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a value of the wrong kind."""
-        check_values(self)
 
 
 @dataclass
@@ -163,9 +63,51 @@ class ModelArguments:
         },
     )
 
+    bag_pooling: Literal["one", "att", "avg", "max"] | None = field(
+        default=None,
+        metadata={
+            "help": "How the sentences of a bag become one decision, needed for the bag tracks: one (the "
+            "sentence that says it best), att (attention by the relation), avg (the mean), max (the highest "
+            "score of each relation)."
+        },
+    )
+    train_on: Literal["bags", "sentences"] = field(
+        default="bags",
+        metadata={
+            "help": "What the bag tracks train on: bags, an example for each bag and relation; or, with "
+            "bag2bag, sentences: the baseline, a sentence model whose bags are pooled in validation and test."
+        },
+    )
+    bag_size: int = field(
+        default=0,
+        metadata={
+            "help": "Most sentences of a bag in a training step, drawn anew in each epoch; 0 is all. "
+            "Validation and test always use all."
+        },
+    )
+    tokens_per_chunk: int = field(
+        default=8192,
+        metadata={
+            "help": "Most tokens of bags that are encoded at once: it sets the memory that bags need, "
+            "however large they are, and not the result."
+        },
+    )
+    multi_label: bool = field(
+        default=False,
+        metadata={
+            "help": "Predict relations separately, by a sigmoid each: bags are trained on with all of their "
+            "relations, and predictions are lists, by one threshold that is chosen on validation (0.5 "
+            "without)."
+        },
+    )
+
     def __post_init__(self) -> None:
         """Raise ValueError for a value of the wrong kind, or a representation that the input has not."""
         check_values(self)
+        if self.bag_size < 0:
+            raise ValueError(f"`bag_size` must be 0 (all sentences) or positive; got {self.bag_size}.")
+        if self.tokens_per_chunk < 1:
+            raise ValueError(f"`tokens_per_chunk` must be a positive integer; got {self.tokens_per_chunk}.")
         check_combination(input_format=self.input, representation=self.representation)
 
 
@@ -223,6 +165,37 @@ class RunArguments:
             raise ValueError(f"`early_stopping_threshold` must be a number from 0 on; got {threshold}.")
         if self.seeds is not None:
             check_seeds(self.seeds)
+
+
+def check_track(data: DataArguments, model: ModelArguments) -> None:
+    """Raise ValueError for flags of bags that do not go with the track."""
+    if data.track == "sent2sent":
+        given = [
+            f"--{name}"
+            for name, plain in (("bag_pooling", None), ("train_on", "bags"), ("bag_size", 0))
+            if getattr(model, name) != plain
+        ]
+        if given:
+            raise ValueError(
+                f"`{given[0]}` belongs to the bag tracks, and `--track sent2sent` has no bags; leave it out, "
+                "or use `--track bag2sent` or `--track bag2bag`."
+            )
+        return
+    if model.bag_pooling is None:
+        raise ValueError(
+            f"`--track {data.track}` needs `--bag_pooling`, one of 'one', 'att', 'avg', 'max': how the "
+            "sentences of a bag become one decision."
+        )
+    if model.train_on == "sentences" and data.track == "bag2sent":
+        raise ValueError(
+            "`--train_on sentences` goes with `--track bag2bag`; a sentence model that scores sentences is "
+            "`--track sent2sent`."
+        )
+    if model.train_on == "sentences" and model.bag_size:
+        raise ValueError(
+            "`--bag_size` limits the bags of training, and with `--train_on sentences` there are none; leave "
+            "one of them out."
+        )
 
 
 def check_seeds(seeds: Sequence[int]) -> None:

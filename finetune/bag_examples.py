@@ -110,6 +110,15 @@ def label_sets(bags: Bags, *, labels: np.ndarray, num_labels: int, negative_id: 
     return sets
 
 
+def labels_there(labels: np.ndarray) -> set[int]:
+    """The label ids that occur in labels or label sets; in sets the negative one always does.
+
+    >>> labels_there(np.array([2, 0, 2])), labels_there(np.array([[-100, 0, 1]]))
+    ({0, 2}, {0, 2})
+    """
+    return set(np.unique(labels if labels.ndim == 1 else np.flatnonzero((labels != 0).any(axis=0))).tolist())
+
+
 def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 

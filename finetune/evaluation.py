@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from weighted_f1_metric import data_fingerprint, f1_family, score_track, signature
 
+from .bag_units import scored_track
 from .relation_rows import RelationData, RelationRows
 
 # Decimals of a probability in prediction files; the numbers are made from the rounded values, so that a file
@@ -30,62 +31,103 @@ def require_finite(logits: np.ndarray) -> None:
         )
 
 
-def probabilities(logits: np.ndarray) -> np.ndarray:
-    """Softmax over the last axis in float64, shape (num_rows, num_labels), rows sum to 1.
+def scores_of(outputs: np.ndarray, *, activation: str) -> np.ndarray:
+    """Scores from a model's outputs, float64, shape (num_units, num_labels), rounded as they are written.
 
-    >>> probabilities(np.array([[0.0, 0.0], [-1e4, 1e4]])).tolist()
+    Args:
+        outputs: Shape (num_units, num_labels).
+        activation: "softmax" over the labels (they sum to 1), "sigmoid" for each, or "identity" (they are
+            scores).
+
+    >>> scores_of(np.array([[0.0, 0.0], [-1e4, 1e4]]), activation="softmax").tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    shifted = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
-    return shifted / shifted.sum(axis=-1, keepdims=True)
+    scores = outputs.astype(np.float64)
+    if activation == "softmax":
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores /= scores.sum(axis=-1, keepdims=True)
+    elif activation == "sigmoid":
+        scores = np.exp(-np.logaddexp(0.0, -scores))
+    return scores.round(DECIMALS)
 
 
 def prediction_records(
-    *, rows: RelationRows, logits: np.ndarray, label_names: tuple[str, ...]
+    *,
+    names: Sequence[str],
+    outputs: np.ndarray,
+    label_names: Sequence[str],
+    negative_relation: str,
+    activation: str = "softmax",
+    id_key: str = "instance_id",
+    threshold: float | None = None,
 ) -> list[dict[str, Any]]:
-    """One record per row, in order: `instance_id`, `pred` (a name), `scores` (name -> probability).
+    """One record per unit, in order: its id, `pred`, and `scores` (name -> score).
+
+    `pred` is the name of the best label; with a threshold the list of the positive relations whose score
+    reaches it.
 
     Args:
-        rows: The split.
-        logits: Shape (num_rows, num_labels), in the order of the rows.
+        names: The ids of the units.
+        outputs: Shape (num_units, num_labels), in the order of the units.
         label_names: Names by label id.
+        negative_relation: The name that means "none of the relations".
+        activation: See `scores_of`.
+        id_key: "instance_id" or "bag_id".
+        threshold: For models that predict relations separately.
 
     Raises:
-        TrainingDivergedError: A logit is not finite.
+        TrainingDivergedError: An output is not finite.
     """
-    require_finite(logits)
-    best = logits.argmax(axis=1)
-    rounded = probabilities(logits).round(DECIMALS).tolist()
+    require_finite(outputs)
+    scores = scores_of(outputs, activation=activation)
+    predicted: list[Any]
+    if threshold is None:
+        predicted = [label_names[choice] for choice in outputs.argmax(axis=1).tolist()]
+    else:
+        reached = scores >= threshold
+        reached[:, label_names.index(negative_relation)] = False
+        predicted = [[label_names[label] for label in np.flatnonzero(row).tolist()] for row in reached]
     return [
-        {
-            "instance_id": name,
-            "pred": label_names[choice],
-            "scores": dict(zip(label_names, scores, strict=True)),
-        }
-        for name, choice, scores in zip(rows.row_names, best.tolist(), rounded, strict=True)
+        {id_key: name, "pred": choice, "scores": dict(zip(label_names, row, strict=True))}
+        for name, choice, row in zip(names, predicted, scores.tolist(), strict=True)
+    ]
+
+
+def is_scored_by_track(data: RelationData, *, track: str, multi_label: bool) -> bool:
+    """Whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
+    return data.has_human_labels or track != "sent2sent" or multi_label
+
+
+def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
+    """The records that `score_track` reads; data without human labels count as unjudged."""
+    rows = data.splits[split]
+    if rows.references is not None:
+        return rows.references
+    return [
+        {"instance_id": name, "bag_id": bag, "relation": data.label_names[label], "bag_label": "unk"}
+        for name, bag, label in zip(rows.row_names, rows.pair_names, rows.labels.tolist(), strict=True)
     ]
 
 
 def score_records(
-    *, data: RelationData, split: str, track: str, records: list[dict[str, Any]]
+    *, data: RelationData, split: str, track: str, records: list[dict[str, Any]], multi_label: bool = False
 ) -> dict[str, Any]:
-    """Every number for a split, flat, plus `echo` where there are human labels, `undefined` and `signature`.
+    """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
 
-    Data with human labels are scored by `score_track`; the others by `f1_family` over the labels without the
-    negative relation and, where labels have a direction, by group under `official_`.
+    What `is_scored_by_track` names is scored by `score_track`, the validation split of bag2sent as bags; the
+    rest by `f1_family` over the labels without the negative relation and, where labels have a direction, by
+    group under `official_`.
     """
-    rows = data.splits[split]
-    positive = [name for name in data.label_names if name != data.negative_relation]
-    if rows.references is not None:
+    if is_scored_by_track(data, track=track, multi_label=multi_label):
         scores = score_track(
-            track=track,
-            references=rows.references,
+            track=scored_track(track, split),
+            references=references_of(data, split),
             predictions=records,
-            relations=positive,
+            relations=[name for name in data.label_names if name != data.negative_relation],
             negative_relation=data.negative_relation,
         )
         return {**scores, "signature": scores.pop("signatures")}
-    return _family(data, rows, [record["pred"] for record in records])
+    return _family(data, data.splits[split], [record["pred"] for record in records])
 
 
 def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dict[str, Any]:

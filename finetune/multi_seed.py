@@ -25,7 +25,8 @@ from .results import (
     write_atomically,
 )
 from .run_warnings import data_warnings, score_warnings
-from .train import build_trainer, check_run, check_selection, run_seed
+from .selection import check_selection
+from .train import build_trainer, check_run, run_seed
 from .trainer_arguments import RelationTrainingArguments, given_values
 
 Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingArguments]
@@ -58,13 +59,13 @@ def start_run(arguments: Arguments) -> Run:
         ValueError: See `prepare`, `check_selection`, `check_run`, `claim_folder` and `read_seed`; or `--seed`
             together with `--seeds`.
     """
-    data_arguments, _, run_arguments, training_arguments = arguments
+    _, _, run_arguments, training_arguments = arguments
     if run_arguments.seeds is not None and training_arguments.seed_given:
         raise ValueError("`--seed` and `--seeds` exclude each other: give `--seeds` alone, for one seed too.")
     seeds = tuple(run_arguments.seeds or [int(training_arguments.seed or 0)])
     prepared = prepare(*arguments)
-    check_selection(prepared, data_arguments.track)
-    check_run(prepared, run_arguments, training_arguments)
+    check_selection(prepared)
+    check_run(prepared, run_arguments)
     folder = Path(str(training_arguments.output_dir))
     if writes():
         claim_folder(
@@ -90,7 +91,7 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     """
     if not writes():
         say = _say_nothing
-    data_arguments, model_arguments, run_arguments, training_arguments = run.arguments
+    _, model_arguments, run_arguments, training_arguments = run.arguments
     for line in plan_lines(run.prepared, training_arguments, len(run.seeds)) + data_warnings(run.prepared):
         say(line)
     done: list[SeedResult] = []
@@ -103,14 +104,13 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
             trainer = build_trainer(
                 seed=seed,
                 prepared=run.prepared,
-                data_arguments=data_arguments,
                 model_arguments=model_arguments,
                 run_arguments=run_arguments,
                 training_arguments=training_arguments,
                 folder=folder,
                 say=say,
             )
-            result = run_seed(trainer, prepared=run.prepared, track=data_arguments.track, folder=folder)
+            result = run_seed(trainer, prepared=run.prepared, folder=folder)
             say(f"seed {seed}: {result.training['examples_per_second']:.1f} training examples per second")
         wait_for_all()
         done.append(result)

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arguments import DataArguments, ModelArguments, RunArguments
+from .arguments import DataArguments, ModelArguments, RunArguments, check_track
+from .bag_batches import BagBatches
+from .bag_threshold import DEFAULT_THRESHOLD
+from .bag_units import UnitBatches, evaluated_units, training_units
 from .batching import RowBatches
 from .encoders import add_entity_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
 from .encoding import RowEncoder
 from .entity_inputs import EntityInput, entity_input
+from .evaluation import is_scored_by_track
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
 from .trainer_arguments import RelationTrainingArguments, global_batch_size
@@ -33,8 +37,10 @@ class Prepared:
         tokenizer: With the new tokens of the input.
         entity_input: How the entities are shown.
         max_length: Most tokens per row.
-        batches: Split -> encoded rows; "train" without the rows that cannot be trained on. Row ids count
-            through the evaluated splits in the order of EVALUATED, as the metric's references do.
+        track: What is trained on and scored.
+        multi_label: Whether relations are predicted separately.
+        batches: Split -> encoded rows, or bags of them; "train" without those that cannot be trained on. Row
+            ids count the units of the evaluated splits in the order of EVALUATED.
         counts: Split -> what encoding did to its rows.
         select_by: The validation measure that chooses the epoch, or None.
     """
@@ -43,7 +49,9 @@ class Prepared:
     tokenizer: PreTrainedTokenizerBase
     entity_input: EntityInput
     max_length: int
-    batches: Mapping[str, RowBatches]
+    track: str
+    multi_label: bool
+    batches: Mapping[str, UnitBatches]
     counts: Mapping[str, dict[str, int]]
     select_by: str | None
 
@@ -63,6 +71,9 @@ def prepare(
     check_data_flags(data_arguments)
     if model_arguments.model_name_or_path is None:
         raise ValueError("`--model_name_or_path` is needed; see `python -m finetune --help`.")
+    check_track(data_arguments, model_arguments)
+    if model_arguments.multi_label:
+        _check_multi_label(run_arguments, training_arguments)
     encoder_path = str(model_arguments.model_name_or_path)
     config = load_config(encoder_path)
     tokenizer = load_tokenizer(encoder_path)
@@ -77,23 +88,39 @@ def prepare(
             "`--representation cls` takes the state at the token in front of a sentence, and this encoder's "
             "tokenizer puts none there; use another representation."
         )
-    batches, counts = _encode(data, row_encoder)
+    batches, counts = _encode(data, row_encoder, track=data_arguments.track, arguments=model_arguments)
+    by_track = is_scored_by_track(data, track=data_arguments.track, multi_label=model_arguments.multi_label)
     return Prepared(
         data=data,
         tokenizer=tokenizer,
         entity_input=shown,
         max_length=max_length,
+        track=data_arguments.track,
+        multi_label=model_arguments.multi_label,
         batches=batches,
         counts=counts,
-        select_by=_selection(data, run_arguments, training_arguments),
+        select_by=_selection(data, run_arguments, training_arguments, by_track=by_track),
     )
 
 
+def _check_multi_label(run: RunArguments, training: RelationTrainingArguments) -> None:
+    for name, value, plain in (
+        ("loss_weighting", run.loss_weighting, "none"),
+        ("label_smoothing_factor", training.label_smoothing_factor, 0),
+    ):
+        if value != plain:
+            raise ValueError(
+                f"`--{name}` is for examples with one relation; with `--multi_label` they have any number. "
+                "Leave one of them out."
+            )
+
+
 def _encode(
-    data: RelationData, row_encoder: RowEncoder
-) -> tuple[dict[str, RowBatches], dict[str, dict[str, int]]]:
+    data: RelationData, row_encoder: RowEncoder, *, track: str, arguments: ModelArguments
+) -> tuple[dict[str, UnitBatches], dict[str, dict[str, int]]]:
     pad_id = row_encoder.tokenizer.pad_token_id
-    batches, counts, first_id = {}, {}, 0
+    batches: dict[str, UnitBatches] = {}
+    counts, first_id = {}, 0
     for split in ("train", *EVALUATED):
         if split not in data.splits:
             continue
@@ -102,29 +129,34 @@ def _encode(
             sentences=rows.sentences, spans=rows.spans, row_names=rows.row_names, types=rows.types
         )
         counts[split] = encoded.counts()
-        row_ids = np.arange(len(rows)) + (0 if split == "train" else first_id)
-        first_id += 0 if split == "train" else len(rows)
-        batches[split] = RowBatches(
-            rows=encoded, labels=rows.labels, row_ids=row_ids, pad_id=0 if pad_id is None else pad_id
-        )
-    batches["train"] = batches["train"].usable_only()
-    if not len(batches["train"]):
-        raise ValueError(
-            f"none of the {counts['train']['num_rows']} training rows can be used: "
-            f"{counts['train']['num_not_found']} without both entities found, "
-            f"{counts['train']['num_cannot_be_kept']} whose entities do not fit in `max_length`."
-        )
+        every = RowBatches(rows=encoded, labels=rows.labels, row_ids=np.arange(len(rows)), pad_id=pad_id or 0)
+        if split != "train":
+            units = evaluated_units(
+                every, data, split, track=track, multi_label=arguments.multi_label, first_id=first_id
+            )
+            first_id += len(units)
+        elif encoded.usable.any():
+            units = training_units(every, data, track=track, arguments=arguments)
+        else:
+            raise ValueError(
+                f"none of the {counts['train']['num_rows']} training rows can be used: "
+                f"{counts['train']['num_not_found']} without both entities found, "
+                f"{counts['train']['num_cannot_be_kept']} whose entities do not fit in `max_length`."
+            )
+        batches[split] = units
     return batches, counts
 
 
-def _selection(data: RelationData, run: RunArguments, training: RelationTrainingArguments) -> str | None:
+def _selection(
+    data: RelationData, run: RunArguments, training: RelationTrainingArguments, *, by_track: bool
+) -> str | None:
     possible = "validation" in data.splits and training.eval_strategy != "no"
     if run.select_by is not None and not possible:
         why = "`--eval_strategy no` scores none" if "validation" in data.splits else f"{data.name} has none"
         raise ValueError(f"`--select_by` needs a validation split, and {why}; leave it out.")
     if not possible:
         return None
-    return run.select_by or ("dsgt_macro_all_f1" if data.has_human_labels else "macro_f1")
+    return run.select_by or ("dsgt_macro_all_f1" if by_track else "macro_f1")
 
 
 def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_seeds: int) -> list[str]:
@@ -134,7 +166,7 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
     steps = arguments.max_steps
     if steps <= 0:
         steps = math.ceil(math.ceil(len(train) / batch) * arguments.num_train_epochs)
-    tokens = int(train.rows.lengths.mean() * batch)
+    tokens = int(train.lengths.mean() * batch)
     rows = ", ".join(f"{split} {counts['num_rows']:,}" for split, counts in prepared.counts.items())
     bf16 = "on" if arguments.bf16 else "off"
     if arguments.bf16_decided_here:
@@ -145,8 +177,9 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
         )
     processes = f" over {arguments.world_size} processes" if arguments.world_size > 1 else ""
     seeds = "1 seed" if num_seeds == 1 else f"{num_seeds} seeds one after another"
+    unit = "bags" if isinstance(train, BagBatches) else "rows"
     lines = [
-        f"plan: {rows} rows; {steps:,} steps of {batch} rows{processes} (about {tokens:,} tokens); "
+        f"plan: {rows} rows; {steps:,} steps of {batch} {unit}{processes} (about {tokens:,} tokens); "
         f"{seeds}; bf16 {bf16}",
     ]
     lines += [f"data: {note}" for note in prepared.data.notes]
@@ -164,6 +197,13 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
                 f"{split}: {counts['num_unseen_types']:,} entities have a type that no training row has, and "
                 "get the token for untyped ones"
             )
+    if isinstance(train, BagBatches):
+        lines.append(bag_line(train))
+    if prepared.multi_label and "validation" not in prepared.batches:
+        lines.append(
+            f"a relation is predicted from a score of {DEFAULT_THRESHOLD} on: there is no validation split "
+            "to choose a threshold on"
+        )
     chosen = (
         f"the epoch with the best validation {prepared.select_by}"
         if prepared.select_by
@@ -171,3 +211,16 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
     )
     lines.append(f"used for the test scores: {chosen}")
     return lines
+
+
+def bag_line(train: BagBatches) -> str:
+    """How many bags are trained on, how large they are, and how much of them an epoch reads."""
+    sizes = train.bags.sizes
+    line = (
+        f"train: {len(sizes):,} bags from {sizes.sum():,} rows, {sizes.mean():.1f} on average, "
+        f"{sizes.max():,} at most"
+    )
+    if train.draws and sizes.max() > train.bag_size:
+        read = np.minimum(sizes, train.bag_size).sum()
+        line += f"; each epoch reads {read:,} rows, {train.bag_size:,} of a bag at most"
+    return line

@@ -68,12 +68,15 @@ class RelationTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows: Any = self.train_dataset if train_dataset is None else train_dataset
         self._plan = PlannedSampler(
-            lengths=rows.rows.lengths, seed=self.args.seed, batch_size=global_batch_size(self.args)
+            lengths=rows.lengths,
+            seed=self.args.seed,
+            batch_size=global_batch_size(self.args),
+            with_epoch=rows.draws,
         )
         return self._plan
 
     def _get_eval_sampler(self, eval_dataset: Any) -> Any:
-        return LongestFirstSampler(eval_dataset.rows.lengths)
+        return LongestFirstSampler(eval_dataset.lengths)
 
     def _init_training_state(self, *given: Any) -> tuple[int, int]:
         found = super()._init_training_state(*given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .bag_examples import labels_there
 from .preparation import EVALUATED, Prepared
 from .readers import RelationData
 from .results import SeedResult
@@ -13,7 +14,7 @@ def data_warnings(prepared: Prepared) -> list[str]:
     """Relations that training and evaluation do not share."""
     data = prepared.data
     names = data.label_names
-    trained = set(np.unique(prepared.batches["train"].labels).tolist())
+    trained = labels_there(prepared.batches["train"].labels)
     lines = []
     for split in EVALUATED:
         if split not in data.splits:

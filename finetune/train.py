@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -14,13 +13,14 @@ from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, Traini
 from transformers.trainer import TRAINING_ARGS_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from weighted_f1_metric import make_compute_metrics, write_predictions
+from weighted_f1_metric import write_predictions
 
-from .arguments import DataArguments, ModelArguments, RunArguments
-from .batching import RowBatches, as_is
+from .arguments import ModelArguments, RunArguments
+from .bag_threshold import DEFAULT_THRESHOLD
+from .bag_units import UnitBatches
+from .batching import as_is
 from .checkpoints import last_good, saving
 from .encoders import build_classifier, load_encoder
-from .evaluation import prediction_records, require_finite, score_records
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
@@ -28,6 +28,7 @@ from .processes import wait_for_all, writes
 from .progress import EvaluationLines, ProgressBars
 from .relation_trainer import RelationTrainer
 from .results import SeedResult, write_seed
+from .selection import chosen_threshold, in_unit_order, metric_of_trainer, split_records, split_scores
 from .trainer_arguments import RelationTrainingArguments
 
 CHECKPOINTS = "checkpoints"
@@ -67,64 +68,14 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
         representation=model_arguments.representation,
         classifier_head=model_arguments.classifier_head,
         max_length=prepared.max_length,
+        bag_pooling=model_arguments.bag_pooling,
+        multi_label=model_arguments.multi_label,
+        tokens_per_chunk=model_arguments.tokens_per_chunk,
     )
 
 
-def metric_of_trainer(prepared: Prepared, track: str) -> Callable[[Any], dict[str, float]]:
-    """The Trainer's `compute_metrics`: the F1 scores, which it prints, and the measure that selects."""
-    data = prepared.data
-    options: dict[str, Any] = {}
-    if data.has_human_labels:
-        references = {split: data.splits[split].references for split in EVALUATED if split in data.splits}
-        options = {"references": references, "track": track}
-    compute_all = make_compute_metrics(
-        id2label=dict(enumerate(data.label_names)), negative_label=data.negative_relation, **options
-    )
-
-    def compute(evaluated: Any) -> dict[str, float]:
-        logits, _ = evaluated
-        require_finite(logits)
-        with warnings.catch_warnings():
-            # A model at its beginning often predicts nothing; the run says it of the weights that are used.
-            warnings.simplefilter("ignore", UserWarning)
-            measures = compute_all(evaluated)
-        return {
-            name: value
-            for name, value in measures.items()
-            if name.endswith("_f1") or name == prepared.select_by
-        }
-
-    return compute
-
-
-def check_selection(prepared: Prepared, track: str) -> None:
-    """Raise ValueError when no measure of the validation split has the name `select_by`.
-
-    The metric is run once on the gold labels, before any training.
-    """
-    if prepared.select_by is None:
-        return
-    batches = prepared.batches["validation"]
-    gold = np.eye(len(prepared.data.label_names), dtype=np.float32)[batches.labels]
-    measures = metric_of_trainer(prepared, track)((gold, (batches.labels, batches.row_ids)))
-    if prepared.select_by not in measures:
-        listed = ", ".join(name for name in measures if name.endswith("f1"))
-        raise ValueError(
-            f"`select_by` {prepared.select_by!r} is no measure of the validation split; such are {listed}."
-        )
-
-
-def check_run(
-    prepared: Prepared, run_arguments: RunArguments, training_arguments: RelationTrainingArguments
-) -> None:
-    """Raise ValueError for early stopping without a measure, and for a loss that does not exist."""
-    separate = prepared.batches["train"].labels.ndim == 2
-    for name, asked in (
-        ("loss_weighting", run_arguments.loss_weighting != "none"),
-        ("label_smoothing_factor", training_arguments.label_smoothing_factor != 0),
-    ):
-        if separate and asked:
-            raise ValueError(f"`--{name}` is not for separate sigmoids; leave it or `--multi_label` out.")
+def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
+    """Raise ValueError for early stopping without a measure, and for weights that do not exist."""
     if run_arguments.early_stopping_patience is not None and prepared.select_by is None:
         raise ValueError(
             "`--early_stopping_patience` needs evaluations on a validation split, and there are none; leave "
@@ -148,7 +99,6 @@ def build_trainer(
     *,
     seed: int,
     prepared: Prepared,
-    data_arguments: DataArguments,
     model_arguments: ModelArguments,
     run_arguments: RunArguments,
     training_arguments: RelationTrainingArguments,
@@ -163,13 +113,14 @@ def build_trainer(
                 run_arguments.early_stopping_patience, run_arguments.early_stopping_threshold or 0.0
             )
         )
+    model = build_model(prepared, model_arguments, seed)
     trainer = RelationTrainer(
-        model=build_model(prepared, model_arguments, seed),
+        model=model,
         args=seed_arguments(training_arguments, seed=seed, folder=folder, select_by=prepared.select_by),
         data_collator=as_is,
-        train_dataset=prepared.batches["train"],
+        train_dataset=prepared.batches["train"].for_seed(seed),
         eval_dataset=prepared.batches.get("validation"),
-        compute_metrics=metric_of_trainer(prepared, data_arguments.track),
+        compute_metrics=metric_of_trainer(prepared, model.config.score_activation),
         callbacks=callbacks,
         label_weights=training_weights(prepared, run_arguments),
         save_every=training_arguments.save_every,
@@ -180,7 +131,7 @@ def build_trainer(
     return trainer
 
 
-def run_seed(trainer: RelationTrainer, *, prepared: Prepared, track: str, folder: Path) -> SeedResult:
+def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> SeedResult:
     """Train one seed, or go on with it, score it, and write `folder`.
 
     The folder then holds the model, the tokenizer, predictions.jsonl, metrics.json and training.json.
@@ -201,11 +152,15 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, track: str, folder
     trainer.compute_metrics = None  # the numbers that are reported are made from the records below
     scores = {}
     records: list[dict[str, Any]] = []
+    config: Any = trainer.model.config  # type: ignore[union-attr]
+    if prepared.multi_label:
+        config.threshold = DEFAULT_THRESHOLD
     for split in (split for split in EVALUATED if split in prepared.batches):
-        rows = prepared.data.splits[split]
-        logits = predicted_logits(trainer, prepared.batches[split])
-        records = prediction_records(rows=rows, logits=logits, label_names=prepared.data.label_names)
-        scores[split] = score_records(data=prepared.data, split=split, track=track, records=records)
+        outputs = predicted_logits(trainer, prepared.batches[split])
+        if split == "validation" and prepared.multi_label:
+            config.threshold = chosen_threshold(prepared, outputs, config.score_activation)
+        records = split_records(prepared, split, outputs, config.score_activation, config.threshold)
+        scores[split] = split_scores(prepared, split, records)
     state, negative = trainer.state, prepared.data.negative_relation
     examples = (state.epoch or 0.0) * len(prepared.batches["train"])
     result = SeedResult(
@@ -217,8 +172,9 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, track: str, folder
             "mean_loss": mean_loss,
             "seconds": seconds,
             "examples_per_second": examples / seconds,
+            **({"threshold": config.threshold} if prepared.multi_label else {}),
         },
-        only_negative=all(record["pred"] == negative for record in records),
+        only_negative=all(record["pred"] in (negative, []) for record in records),
     )
     with saving(f"what seed {result.seed} gave", at=folder):
         trainer.save_model(str(folder))
@@ -231,20 +187,12 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, track: str, folder
     return result
 
 
-def predicted_logits(trainer: Trainer, batches: RowBatches) -> np.ndarray:
-    """Logits in the order of the rows, float32, shape (num_rows, num_labels).
+def predicted_logits(trainer: Trainer, units: UnitBatches) -> np.ndarray:
+    """The model's outputs in the order of the units, float32, shape (num_units, num_labels).
 
     Raises:
-        RuntimeError: A row did not come back, or one that was not asked for.
+        RuntimeError: A unit did not come back, or one that was not asked for.
     """
-    output: Any = trainer.predict(batches)
+    output: Any = trainer.predict(units)  # type: ignore[arg-type]
     _, row_ids = output.label_ids
-    # Several processes fill up their last batches with rows that were there before.
-    found, first = np.unique(row_ids, return_index=True)
-    if not np.array_equal(found, np.sort(batches.row_ids)):
-        missing = np.setdiff1d(batches.row_ids, found)
-        raise RuntimeError(
-            f"the processes gave back {len(found)} different rows for {len(batches)}; "
-            f"{len(missing)} are missing (first: {missing[:3].tolist()})."
-        )
-    return output.predictions[first[np.searchsorted(found, batches.row_ids)]]
+    return in_unit_order(output.predictions, row_ids, units.row_ids)

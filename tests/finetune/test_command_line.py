@@ -108,7 +108,7 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["--output_dir", "o", "--seeds", "-1"], "`seeds` must be integers from 0"),
         (["--output_dir", "o", "--seeds", "x"], "argument --seeds: invalid int value: 'x'"),
         (["--output_dir", "o", "--data", "tac"], "argument --data: invalid choice: 'tac'"),
-        (["--output_dir", "o", "--track", "bag2bag"], "argument --track: invalid choice"),
+        (["--output_dir", "o", "--track", "bag"], "argument --track: invalid choice"),
         (["--output_dir", "o", "--learning-reate", "1"], "--learning-reate"),
         (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
         (["--output_dir", "o", "--resume_from_checkpoint", "x"], "the same command goes on where the run"),

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .command_line import help_text, parse_arguments
 from .processes import leave, reports_faults, writes
+
+if TYPE_CHECKING:
+    from .trainer_arguments import RelationTrainingArguments
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -45,6 +50,26 @@ def main(words: Sequence[str] | None = None) -> int:
         return _refused(error)
     if writes():
         print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
+        training = run.arguments[3]
+        if training.push_to_hub:
+            return _pushed(run.folder, training)
+    return 0
+
+
+def _pushed(folder: Path, training: RelationTrainingArguments) -> int:
+    """Push the run; what it wrote stays, whatever the Hub says."""
+    from .push import push_run
+
+    repo_id = str(training.hub_model_id)
+    try:
+        print(push_run(folder, repo_id=repo_id, public=training.hub_private_repo is False))
+    except (ValueError, OSError) as error:
+        print(
+            f"error: {error} The run is finished; push it with `python -m finetune.push --run {folder} "
+            f"--repo_id {repo_id}`.",
+            file=sys.stderr,
+        )
+        return 2
     return 0
 
 

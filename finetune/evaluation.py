@@ -114,6 +114,8 @@ def score_records(
 ) -> dict[str, Any]:
     """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
 
+    The classes of each prefix are under `{prefix}_per_class` (`per_class` without one), as in `f1_family`.
+
     What `is_scored_by_track` names is scored by `score_track`, the validation split of bag2sent as bags; the
     rest by `f1_family` over the labels without the negative relation and, where labels have a direction, by
     group under `official_`.
@@ -125,6 +127,7 @@ def score_records(
             predictions=records,
             relations=[name for name in data.label_names if name != data.negative_relation],
             negative_relation=data.negative_relation,
+            per_class=True,
         )
         return {**scores, "signature": scores.pop("signatures")}
     return _family(data, data.splits[split], [record["pred"] for record in records])
@@ -142,7 +145,7 @@ def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dic
         parts.append(("official_", {"groups": data.groups, "averages": ("macro",)}))
     for prefix, chosen in parts:
         options = {"negative_label": data.negative_relation, **chosen}
-        scores = f1_family(predictions=predicted, references=gold, **options)
+        scores = f1_family(predictions=predicted, references=gold, per_class=True, **options)
         undefined += [prefix + name for name in scores.pop("undefined")]
         result |= {prefix + name: value for name, value in scores.items()}
         signatures[prefix.rstrip("_") or "f1_family"] = signature(

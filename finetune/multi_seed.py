@@ -10,6 +10,7 @@ from typing import Any
 from .arguments import DataArguments, ModelArguments, RunArguments
 from .checkpoints import saving
 from .evaluation import numbers_only
+from .model_card import figure_paths, run_card
 from .output_folder import claim_folder
 from .preparation import Prepared, plan_lines, prepare
 from .processes import wait_for_all, writes
@@ -18,7 +19,7 @@ from .results import (
     RESULTS,
     SeedResult,
     aggregate,
-    page,
+    class_scores,
     read_seed,
     to_json,
     versions,
@@ -119,7 +120,7 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     results = run_results(run, done)
     if writes():
         with saving("the results", at=run.folder):
-            write_atomically(run.folder / PAGE, page(results))
+            write_atomically(run.folder / PAGE, run_card(results, figures=figure_paths(run.folder)))
             write_atomically(run.folder / RESULTS, to_json(results))
     return results
 
@@ -137,6 +138,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         "track": run.arguments[0].track,
         "n": len(done),
         **aggregate(test),
+        "per_class": class_scores([result.scores["test"] for result in done]),
         "echo": numbers_only(first["echo"]) if "echo" in first else None,
         "undefined": sorted({name for result in done for name in result.scores["test"]["undefined"]}),
         "signature": first["signature"],

@@ -1,4 +1,4 @@
-"""The output folder: seeds put together, results.json, and the page with the tables. Values in, files out."""
+"""The output folder: seeds put together, results.json, the main table. Values in, files out."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ RESULTS = "results.json"
 PAGE = "README.md"
 METRICS = "metrics.json"
 TRAINING = "training.json"
+_OF_A_CLASS = ("precision", "recall", "f1")
 PACKAGES = ("nyt-h", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scipy")
 
 
@@ -94,44 +95,30 @@ def aggregate(runs: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str,
     return {"mean": mean, "sd": sd}
 
 
+def class_scores(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Prefix -> label -> its support, and precision, recall, F1 (means over the runs) with the F1's `sd`.
+
+    Args:
+        runs: The scores of each seed, see `evaluation.score_records`; without a track the prefix is "".
+
+    >>> run = {"magt_per_class": {"a": {"precision": 1.0, "recall": 0.5, "f1": 0.5, "support": 2}}}
+    >>> class_scores([run])["magt"]["a"]
+    {'support': 2, 'precision': 1.0, 'recall': 0.5, 'f1': 0.5, 'sd': None}
+    """
+    found: dict[str, dict[str, dict[str, float | None]]] = {}
+    for key in (key for key in runs[0] if key.endswith("per_class")):
+        prefix = key.removesuffix("per_class").rstrip("_")
+        found[prefix] = {}
+        for label, first in runs[0][key].items():
+            both = aggregate([{name: run[key][label][name] for name in _OF_A_CLASS} for run in runs])
+            spread = both["sd"]["f1"]
+            found[prefix][label] = {"support": first["support"], **both["mean"], "sd": spread}
+    return found
+
+
 def versions() -> dict[str, str]:
     """Python's version and those of the packages that the numbers depend on."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
-
-
-def page(results: Mapping[str, Any]) -> str:
-    """The tables of a run as Markdown."""
-    seeds = ", ".join(results["seeds"])
-    several = results["n"] > 1
-    what = f"mean and standard deviation of {results['n']} seeds" if several else "one seed"
-    data = results["data"]
-    encoder = Path(results["arguments"]["model_name_or_path"])
-    lines = [
-        f"# {encoder.name if encoder.is_dir() else encoder} on {data['name']}, {results['track']}",
-        "",
-        f"Test scores in percent, {what} ({seeds}). {selection_sentence(results)}",
-        "",
-        score_table(results),
-        "",
-        "| split | rows | cut to a window | entity not found | entities do not fit |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for split, counts in data["splits"].items():
-        lines.append(
-            f"| {split} | {counts['num_rows']:,} | {counts['num_windowed']:,} | "
-            f"{counts['num_not_found']:,} | {counts['num_cannot_be_kept']:,} |"
-        )
-    lines += [
-        "",
-        f"Rows without both entities are left out of training and scored as {data['negative_relation']}.",
-        *(f"{note[0].upper()}{note[1:]}." for note in data["notes"]),
-        f"Data fingerprint {data['fingerprint']}. Signatures:",
-        "",
-        *(f"- {prefix}: `{line}`" for prefix, line in results["signature"].items()),
-        "",
-        f"All numbers: `{RESULTS}`. Predictions: `seed-*/predictions.jsonl`.",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def selection_sentence(results: Mapping[str, Any]) -> str:

@@ -52,6 +52,8 @@ def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: P
         "greater_is_better": True if selects else None,
         "label_names": ["labels", "row_ids"],
         "remove_unused_columns": False,
+        "push_to_hub": False,  # once, after the results: finetune.push
+        "hub_model_id": None,
     }
     return TrainingArguments(**values)
 

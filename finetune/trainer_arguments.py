@@ -9,6 +9,8 @@ from enum import Enum
 import torch
 from transformers import TrainingArguments
 
+from hub_cards import check_repo_id
+
 DEFAULT_SEED = 42
 
 # Flags of the Trainer that this command decides itself, or does not have, with what to do instead.
@@ -22,14 +24,16 @@ REFUSED = {
     "eval_do_concat_batches": "all rows of a split are scored together",
     "eval_on_start": "selection is among trained weights",
     "greater_is_better": "`--select_by` names the measure; more is better",
-    "hub_model_id": "uploading is not part of this command",
+    "hub_always_push": "a run is pushed once, when its results are written",
+    "hub_revision": "a run is pushed to the main branch",
+    "hub_strategy": "a run is pushed once, when its results are written",
+    "hub_token": "everybody on this machine sees it there; `hf auth login`, or set HF_TOKEN",
     "include_for_metrics": "the metric reads scores and row ids",
     "label_names": "labels and row ids are always passed on",
     "length_column_name": "rows are always grouped by length",
     "load_best_model_at_end": "the best epoch on validation is always used; see `--select_by`",
     "metric_for_best_model": "use `--select_by`",
     "prediction_loss_only": "scores are always needed",
-    "push_to_hub": "uploading is not part of this command",
     "remove_unused_columns": "batches hold only what is used",
     "ignore_data_skip": "a run that goes on sees the batches it would have had",
     "restore_callback_states_from_checkpoint": "a run that goes on always restores them",
@@ -40,6 +44,9 @@ REFUSED = {
     "save_total_limit": "only the best and the last checkpoint are kept, until the seed is done",
     "train_sampling_strategy": "rows are always grouped by length",
 }
+
+# Flags that say where a run is pushed, and nothing about its numbers.
+PUSHING = ("push_to_hub", "hub_model_id", "hub_private_repo")
 
 
 # Flags that only a GPU can follow, with what to do instead.
@@ -120,6 +127,10 @@ class RelationTrainingArguments(TrainingArguments):
         if self.save_steps is not None and (type(self.save_steps) is not int or self.save_steps < 1):
             raise ValueError(f"`--save_steps` must be a positive integer; got {self.save_steps!r}.")
         self.save_every, self.save_steps = self.save_steps, int(TrainingArguments.save_steps)
+        if self.push_to_hub != (self.hub_model_id is not None):
+            raise ValueError("`--push_to_hub` and `--hub_model_id OWNER/NAME` go together; give both.")
+        if self.hub_model_id is not None:
+            check_repo_id(self.hub_model_id)
         self.seed_given = self.seed is not None
         if self.seed is None:
             self.seed = DEFAULT_SEED
@@ -175,7 +186,8 @@ def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
     given: dict[str, object] = {"bf16": arguments.bf16, "learning_rate": arguments.learning_rate}
     for item in fields(TrainingArguments):
         value, default = getattr(arguments, item.name), getattr(plain, item.name)
-        if item.init and value != default and not item.name.endswith("_token"):
+        told = item.name not in PUSHING and not item.name.endswith("_token")
+        if item.init and value != default and told:
             value = value.value if isinstance(value, Enum) else value
             given[item.name] = value if isinstance(value, (bool, int, float, str, list)) else str(value)
     return given

@@ -25,13 +25,14 @@ def as_text(value: object) -> str:
     return escaped.replace("<", "&lt;").replace(">", "&gt;")
 
 
-def as_code(value: object) -> str:
-    r"""Return `value` as a Markdown code span that is safe in a table: fenced, bars escaped, one line.
+def as_code(value: object, *, in_table: bool = True) -> str:
+    r"""Return `value` as a Markdown code span: fenced, one line; `in_table`: bars escaped, as a table needs.
 
-    >>> as_code("/people/person"), as_code("a`b|c")
-    ('`/people/person`', '`` a`b\\|c ``')
+    >>> as_code("/people/person"), as_code("a`b|c"), as_code("a|b", in_table=False)
+    ('`/people/person`', '`` a`b\\|c ``', '`a|b`')
     """
-    line = " ".join(str(value).split()).replace("|", "\\|")
+    line = " ".join(str(value).split())
+    line = line.replace("|", "\\|") if in_table else line
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
     if not longest:
         return f"`{line}`" if line else ""
@@ -105,6 +106,23 @@ def metric_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> st
     """
     _require(metadata, ("title", "sdk", "sdk_version", "app_file", "tags"), "Space")
     return _card("metric_card.md", metadata, values)
+
+
+def model_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return the README of a model repository: `metadata` as YAML, then model_card.md with `values`.
+
+    The title is escaped; everything else is the caller's own Markdown, as in `dataset_card`.
+
+    Args:
+        metadata: plain values, among them library_name, pipeline_tag, tags and model-index.
+        values: title, warning (None or a sentence), description, usage, sections (each a title and a body),
+            citation.
+
+    Raises:
+        ValueError: a missing key or value, or a value that YAML would not give back as it is.
+    """
+    _require(metadata, ("library_name", "pipeline_tag", "tags", "model-index"), "model")
+    return _card("model_card.md", metadata, values)
 
 
 def _card(name: str, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:

@@ -11,10 +11,11 @@ from .conversion import Conversion, convert_corpus
 from .loading import load_nyt_h, mention_counts
 from .nyt_h_dataset import NytH
 from .sample import SampleInfo, write_sample
-from .schema import BAG_LABELS, NEGATIVE_RELATION
+from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [
     "BAG_LABELS",
+    "CITATION",
     "NEGATIVE_RELATION",
     "Agreement",
     "Built",

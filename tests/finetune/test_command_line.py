@@ -110,7 +110,13 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["--output_dir", "o", "--data", "tac"], "argument --data: invalid choice: 'tac'"),
         (["--output_dir", "o", "--track", "bag"], "argument --track: invalid choice"),
         (["--output_dir", "o", "--learning-reate", "1"], "--learning-reate"),
-        (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` is not a flag of this command: uploading"),
+        (["--output_dir", "o", "--push_to_hub"], "`--push_to_hub` and `--hub_model_id OWNER/NAME` go toget"),
+        (
+            ["--output_dir", "o", "--hub_model_id", "a/b"],
+            "`--push_to_hub` and `--hub_model_id OWNER/NAME` go",
+        ),
+        (["--output_dir", "o", "--push_to_hub", "--hub_model_id", "b"], "`repo_id` must be OWNER/NAME"),
+        (["--output_dir", "o", "--hub_token", "x"], "`hf auth login`, or set HF_TOKEN"),
         (["--output_dir", "o", "--resume_from_checkpoint", "x"], "the same command goes on where the run"),
         (["--output_dir", "o", "--save_steps", "0"], "`--save_steps` must be a positive integer; got 0"),
         (

@@ -38,8 +38,6 @@ def folder(tmp_path):
     """A copy of the metric, so that nothing is written beside it."""
     place = tmp_path / FOLDER.name
     shutil.copytree(FOLDER, place)
-    (place / "space").mkdir(exist_ok=True)
-    (place / "space" / "app.py").touch()
     return place
 
 

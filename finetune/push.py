@@ -1,0 +1,174 @@
+"""`python -m finetune.push`: a finished run's model, results and card, to the Hub in one commit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hub_cards import check_repo_id, listing, push_folder
+
+from .card_sections import without_places
+from .model_card import figure_paths, hub_dataset, run_card, run_eval_results
+from .results import PAGE, RESULTS, to_json, write_atomically
+
+EVAL_RESULTS = ".eval_results"
+# What a push writes, and so what a later one may delete.
+REPLACED = ("*.py", "*.json", "*.jsonl", "*.safetensors", "*.txt", "figures/*.png", ".eval_results/*.yaml")
+
+
+def push_run(
+    run: Path,
+    *,
+    repo_id: str,
+    seed: int | None = None,
+    dataset_id: str | None = None,
+    public: bool = False,
+    dry_run: bool = False,
+) -> str:
+    """Push a run and return what was done, for people; with `dry_run` the list of files and the card.
+
+    Args:
+        run: The output folder of a finished run.
+        repo_id: owner/name of the model repository; made when it is not there.
+        seed: Whose weights are pushed; default: `best_seed`.
+        dataset_id: owner/name of the data on the Hub.
+        public: Whether everybody may see it.
+        dry_run: Upload nothing.
+
+    Raises:
+        FileNotFoundError, ValueError: As `stage_run` and `hub_cards.push_folder`.
+        hub_cards.HubError: The Hub cannot be reached, refuses, or keeps failing.
+    """
+    check_repo_id(repo_id)
+    with tempfile.TemporaryDirectory(prefix="model-") as folder:
+        staged = Path(folder)
+        stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id)
+        options: dict[str, Any] = {"repo_id": repo_id, "repo_type": "model", "public": public}
+        if dry_run:
+            return listing(staged, **options)
+        return push_folder(staged, message="Model, results and card", replaced=REPLACED, **options).sentence()
+
+
+def stage_run(
+    run: Path, out: Path, *, repo_id: str, seed: int | None = None, dataset_id: str | None = None
+) -> None:
+    """Write to `out` what the repository holds: one seed's folder, results.json, pictures, card.
+
+    With a dataset on the Hub (`dataset_id`, or the one that the run read) also `.eval_results/`. Paths of
+    this machine are cut to their last part.
+
+    Raises:
+        FileNotFoundError: The run is not finished, or a seed's model is not there.
+        ValueError: results.json is not what a run writes, or there is no such seed.
+    """
+    results = read_results(run)
+    chosen = best_seed(results) if seed is None else str(seed)
+    if chosen not in results["seeds"]:
+        seeds = ", ".join(results["seeds"])
+        raise ValueError(f"`seed` must be one of {seeds}, the seeds of {run}; got {chosen}.")
+    model = run / f"seed-{chosen}"
+    if not (model / "config.json").is_file():
+        raise FileNotFoundError(f"{model} holds no model (config.json is not there); run that seed again.")
+    for path in sorted(path for path in model.iterdir() if path.is_file()):
+        shutil.copyfile(path, out / path.name)
+    figures = figure_paths(run)
+    for name in figures:
+        (out / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(run / name, out / name)
+    results["arguments"] = without_places(results["arguments"])
+    write_atomically(out / RESULTS, to_json(results))
+    dataset = dataset_id or hub_dataset(results)
+    if dataset is not None:
+        (out / EVAL_RESULTS).mkdir()
+        name = dataset.split("/")[-1]
+        write_atomically(out / EVAL_RESULTS / f"{name}.yaml", run_eval_results(results, dataset_id=dataset))
+    card = run_card(
+        results,
+        repo_id=repo_id,
+        seed=chosen,
+        dataset_id=dataset_id,
+        figures=figures,
+    )
+    write_atomically(out / PAGE, card)
+
+
+def read_results(run: Path) -> dict[str, Any]:
+    """The content of the run's results.json.
+
+    Raises:
+        FileNotFoundError: There is none: the run is not finished.
+        ValueError: It is not what a run of this version writes.
+    """
+    path = run / RESULTS
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: {run} holds no finished run.")
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}.") from error
+    needed = ("seeds", "mean", "sd", "per_class", "signature", "data", "arguments")
+    lacking = [key for key in needed if not isinstance(results, dict) or key not in results]
+    if lacking:
+        raise ValueError(f"{path} lacks {', '.join(lacking)}: it is not what a run of this version writes.")
+    return results
+
+
+def best_seed(results: Mapping[str, Any]) -> str:
+    """The seed that is best on validation by the measure that selected its epoch, else the first one.
+
+    >>> best_seed({"selected_by": "f1", "seeds": {"1": {"validation": {"f1": 0.1}},
+    ...                                           "2": {"validation": {"f1": 0.2}}}})
+    '2'
+    """
+    measure, seeds = results["selected_by"], results["seeds"]
+    if measure is None:
+        return next(iter(seeds))
+    return max(seeds, key=lambda seed: seeds[seed]["validation"][measure])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m finetune.push", description="Push a run to the Hub.")
+    parser.add_argument("--run", required=True, type=Path, metavar="DIR", help="the output folder of the run")
+    parser.add_argument(
+        "--repo_id", required=True, metavar="OWNER/NAME", help="the model repository; made when not there"
+    )
+    parser.add_argument("--seed", type=int, help="whose weights (default: the best seed on validation)")
+    parser.add_argument(
+        "--dataset_repo_id",
+        metavar="OWNER/NAME",
+        help="the data on the Hub, for the card and .eval_results (default: the --dataset_name of the run)",
+    )
+    parser.add_argument("--public", action="store_true", help="let everybody see it (default: private)")
+    parser.add_argument(
+        "--dry_run", action="store_true", help="upload nothing; print the list of files and the card"
+    )
+    return parser
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return 0, or 2 when it could not run."""
+    given = _parser().parse_args(words)
+    try:
+        done = push_run(
+            given.run,
+            repo_id=given.repo_id,
+            seed=given.seed,
+            dataset_id=None if given.dataset_repo_id is None else check_repo_id(given.dataset_repo_id),
+            public=given.public,
+            dry_run=given.dry_run,
+        )
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(done)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

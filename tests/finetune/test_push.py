@@ -1,0 +1,121 @@
+"""`python -m finetune.push` and `--push_to_hub`: what arrives on the loopback Hub, and what cannot be."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
+
+from finetune.push import main, stage_run
+from tests.hub_clients import run_command
+from tests.hub_server import READER, TOKEN, HubServer
+
+REPO = "tester/relations"
+MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "metrics.json", "predictions.jsonl")
+
+
+@pytest.fixture(scope="module")
+def run(two_seeds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the run over two seeds, with a picture."""
+    folder = tmp_path_factory.mktemp("copies") / "run"
+    shutil.copytree(two_seeds, folder)
+    (folder / "figures").mkdir(exist_ok=True)
+    (folder / "figures" / "precision_recall.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+def test_what_arrives(hub: HubServer, run: Path, tmp_path: Path) -> None:
+    environment = hub.environment(tmp_path / "home")
+    words = ("--run", str(run), "--repo_id", REPO, "--seed", "148", "--dataset_repo_id", "tester/nyt-h")
+    done = run_command("finetune.push", *words, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert f"to {hub.url}/{REPO} (private), commit " in done.stdout
+    files = hub.files("models", REPO)
+    assert TOKEN not in done.stdout + done.stderr
+    assert len(hub.history("models", REPO)) == 2
+    for name in MODEL_FILES:
+        assert files[name] == (run / "seed-148" / name).read_bytes()
+    assert files["figures/precision_recall.png"] == b"\x89PNG"
+
+    results = json.loads(files["results.json"])
+    ours = json.loads((run / "results.json").read_text())
+    places = ("data_dir", "output_dir", "model_name_or_path")
+    assert results["arguments"].pop("data_dir") == Path(ours["arguments"]["data_dir"]).name
+    assert {**ours, "arguments": 0} == {**results, "arguments": 0}
+    assert not [content for content in files.values() if str(run.parent).encode() in content]
+    assert all(not str(results["arguments"].get(name, "")).startswith("/") for name in places)
+
+    card = ModelCard(files["README.md"].decode())
+    assert "The weights are those of seed 148." in card.content
+    assert "![precision recall](figures/precision_recall.png)" in card.content
+    assert card.data.datasets == ["tester/nyt-h"]
+    scores = {result.metric_name: result.metric_value for result in card.data.eval_results}
+    assert scores == {name: ours["mean"][name] for name in scores}
+    for truth in ("dsgt", "magt", "magt_ds_scope"):
+        for average in ("micro", "weighted", "dodrans", "entropy", "macro"):
+            mean, sd = (ours[key][f"{truth}_{average}_f1"] for key in ("mean", "sd"))
+            assert f"{truth}_{average}_f1" in scores
+            assert re.search(rf"^\| {average} \|.* {100 * mean:.2f} ± {100 * sd:.2f} \|", card.content, re.M)
+    entries = parse_eval_result_entries(yaml.safe_load(files[".eval_results/nyt-h.yaml"]))
+    assert {entry.task_id.removeprefix("sent2sent_"): entry.value for entry in entries} == scores
+
+    again = run_command("finetune.push", *words, environment=environment)
+    assert "Nothing to do" in again.stdout
+
+
+def test_push_at_the_end_of_a_run(
+    hub: HubServer, sample: Path, tmp_path: Path, words_for: Callable[..., list[str]]
+) -> None:
+    out = tmp_path / "run"
+    words = [*words_for(sample, out, "--max_steps", "1"), "--push_to_hub", "--hub_model_id", REPO]
+    refused = run_command("finetune", *words, environment=hub.environment(tmp_path / "a", READER))
+    assert refused.returncode == 2
+    assert "this account may not write there" in refused.stderr
+    assert f"The run is finished; push it with `python -m finetune.push --run {out}" in refused.stderr
+    assert (out / "results.json").is_file()
+    assert ("models", REPO) not in hub.state.repositories
+    done = run_command("finetune", *words, environment=hub.environment(tmp_path / "b"))
+    assert done.returncode == 0, done.stderr
+    assert "finished before" in done.stdout  # nothing is trained again for the sake of a push
+    assert {*MODEL_FILES, "README.md", "results.json"} <= set(hub.files("models", REPO))
+    assert len(hub.history("models", REPO)) == 2
+    assert hub.api().model_info(REPO).private
+    assert not [path for path in out.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+
+
+def refused(run: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    assert main(["--run", str(run), "--repo_id", REPO, "--dry_run", *more]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_dry_run_shows_files_and_card(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--run", str(run), "--repo_id", REPO, "--public", "--dry_run"]) == 0
+    shown = capsys.readouterr().out
+    assert "To the model tester/relations (public), in one commit" in shown
+    assert "  model.safetensors\n" in shown
+    assert "## How to use\n" in shown
+
+
+def test_the_best_seed_on_validation_is_pushed(run: Path, tmp_path: Path) -> None:
+    results = json.loads((run / "results.json").read_text())
+    best = max(("9", "148"), key=lambda seed: results["seeds"][seed]["validation"]["dsgt_macro_all_f1"])
+    stage_run(run, tmp_path, repo_id=REPO)
+    weights = (run / f"seed-{best}" / "model.safetensors").read_bytes()
+    assert (tmp_path / "model.safetensors").read_bytes() == weights
+    assert not (tmp_path / ".eval_results").exists()  # no dataset on the Hub is known
+
+
+def test_runs_that_cannot_be_pushed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "`seed` must be one of 9, 148, the seeds of" in refused(run, capsys, "--seed", "7")
+    assert "`repo_id` must be OWNER/NAME" in refused(run, capsys, "--dataset_repo_id", "nyt-h")
+    assert f"{tmp_path} holds no finished run" in refused(tmp_path, capsys)
+    (tmp_path / "results.json").write_text("{")
+    assert "results.json is not JSON" in refused(tmp_path, capsys)
+    (tmp_path / "results.json").write_text('{"seeds": {}}')
+    assert "results.json lacks mean, sd, per_class" in refused(tmp_path, capsys)
+    shutil.copyfile(run / "results.json", tmp_path / "results.json")
+    assert "holds no model (config.json is not there)" in refused(tmp_path, capsys)

@@ -90,7 +90,7 @@ def test_every_pooling_learns(pooling: str, small: tuple[Path, Path], tmp_path: 
         say=print,
     )
     scores = run_seed(trainer, prepared=prepared, folder=tmp_path / "seed-1").scores["test"]
-    assert scores["dsgt_micro_f1"] > 1.8 * majority_f1(data)
+    assert scores["dsgt_micro_f1"] > 1.5 * majority_f1(data)
 
 
 def prepared_for(sample: Path, encoder: Path, *, track: str = "bag2bag", **options) -> Prepared:

@@ -50,13 +50,22 @@ def _collect(values: Mapping[str, Any], prefix: str, flat: dict[str, float | Non
         if isinstance(value, Mapping):
             _collect(value, prefix if key == "scores" else f"{name}/", flat)
         elif value is None or isinstance(value, (Real, np.number)):
-            if value is not None and not np.isfinite(float(value)):
-                raise ValueError(f"The measure {name!r} is {value}; a run holds finite numbers or null.")
+            if value is not None and not _is_finite(value):
+                raise ValueError(
+                    f"The measure {name!r} is {value!s:.40}; a run holds finite numbers or null."
+                )
             if name in flat:
                 raise ValueError(
                     f"The measure {name!r} stands twice in one run, inside and outside of `scores`."
                 )
             flat[name] = None if value is None else float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:  # an int beyond the floats
+        return False
 
 
 def measures_of_system(runs: Sequence[Run], name: str) -> dict[str, list[float | None]]:

@@ -33,11 +33,11 @@ class PlainBatches:
     def __init__(self, prepared: Prepared, *, split: str, width: int | None) -> None:
         """Keep the data; `width` pads every batch to so many tokens, None to the longest of the batch."""
         self.prepared, self.rows = prepared, prepared.data.splits[split]
-        self.width = None if width is None else min(width, prepared.max_length)
+        self.width = None if width is None else min(width, prepared.source.max_length)
 
     def __call__(self, chosen: Sequence[int]) -> dict[str, torch.Tensor]:
         """Tensors of the chosen rows, without labels."""
-        rows, tokenizer = self.rows, self.prepared.tokenizer
+        rows, tokenizer = self.rows, self.prepared.source.tokenizer
         texts = []
         for row in chosen:
             head_start, head_end, tail_start, tail_end = rows.spans[row].tolist()
@@ -47,7 +47,7 @@ class PlainBatches:
             texts,
             padding="longest" if self.width is None else "max_length",
             truncation=True,
-            max_length=self.width or self.prepared.max_length,
+            max_length=self.width or self.prepared.source.max_length,
             return_tensors="pt",
         )
         ids = tokenizer.convert_tokens_to_ids(list(MarkerTokens().tokens))
@@ -128,7 +128,7 @@ def bare_training(
     for width, _ in shapes:
         batches.append(
             {
-                "input_ids": torch.randint(len(prepared.tokenizer), (BATCH, width), generator=random),
+                "input_ids": torch.randint(len(prepared.source.tokenizer), (BATCH, width), generator=random),
                 "attention_mask": torch.ones(BATCH, width, dtype=torch.int64),
                 "entity_starts": torch.tensor([[1, 4]]).repeat(BATCH, 1),
                 "entity_spans": torch.tensor([[2, 3, 5, 6]]).repeat(BATCH, 1),

@@ -8,13 +8,30 @@ from typing import Literal
 
 from .argument_values import check_values
 from .data_arguments import DataArguments
-from .entity_inputs import check_combination
+from .entity_inputs import SENTENCE, check_combination
 
 
 @dataclass
 class ModelArguments:
     """What is trained."""
 
+    encoder: Literal["pretrained", "cnn", "pcnn", "crcnn", "att_blstm"] = field(
+        default="pretrained",
+        metadata={
+            "help": "What reads a sentence: pretrained (see --model_name_or_path), or a network on word "
+            "vectors: cnn, pcnn (three pieces), crcnn (cnn with ranked relations), att_blstm (LSTM with "
+            "attention). These need no other model, and come with their own values, unless given, of "
+            "--representation, --input, --classifier_head, --max_length (150), --learning_rate (1e-3, "
+            "constant), --num_train_epochs (50) and --per_device_train_batch_size (64)."
+        },
+    )
+    word_vectors: str | None = field(
+        default=None,
+        metadata={
+            "help": "Word vectors for the networks on words: a text file in GloVe's format. Its words are "
+            "known besides those of training. Default: random vectors of 50 numbers."
+        },
+    )
     model_name_or_path: str | None = field(
         default=None,
         metadata={
@@ -22,12 +39,12 @@ class ModelArguments:
             "the Hugging Face Hub."
         },
     )
-    representation: Literal["cls", "mention_pooling", "entity_start"] = field(
+    representation: Literal["cls", "mention_pooling", "entity_start", "sentence"] = field(
         default="entity_start",
         metadata={
             "help": "How a sentence becomes one vector: cls takes the state at the first token, "
             "mention_pooling the maximum over each entity's own tokens, entity_start the states at the two "
-            "start markers (or masks)."
+            "start markers (or masks); sentence is the vector that a network on word vectors makes."
         },
     )
     input: Literal[
@@ -49,10 +66,12 @@ class ModelArguments:
             "positions."
         },
     )
-    classifier_head: Literal["linear", "mlp"] = field(
+    classifier_head: Literal["linear", "mlp", "ranking"] = field(
         default="linear",
         metadata={
-            "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear."
+            "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear, "
+            "ranking is one layer and a ranking loss, with the negative relation where every other score is "
+            "below 0."
         },
     )
     max_length: int | None = field(
@@ -102,13 +121,31 @@ class ModelArguments:
     )
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a value of the wrong kind, or a representation that the input has not."""
+        """Raise ValueError for a value of the wrong kind, or values that do not go together."""
         check_values(self)
         if self.bag_size < 0:
             raise ValueError(f"`bag_size` must be 0 (all sentences) or positive; got {self.bag_size}.")
         if self.tokens_per_chunk < 1:
             raise ValueError(f"`tokens_per_chunk` must be a positive integer; got {self.tokens_per_chunk}.")
         check_combination(input_format=self.input, representation=self.representation)
+        on_words = self.encoder != "pretrained"
+        if on_words and self.model_name_or_path is not None:
+            raise ValueError(
+                f"`--encoder {self.encoder}` needs no `--model_name_or_path`: it is made from the training "
+                "words; leave one of the two out."
+            )
+        if self.word_vectors is not None and not on_words:
+            raise ValueError("`--word_vectors` is for the networks on words; give `--encoder` too.")
+        if self.multi_label and self.classifier_head == "ranking":
+            raise ValueError(
+                "`--multi_label` does not go with `--classifier_head ranking` (`--encoder crcnn`), which "
+                "ranks the relations of a sentence against each other; leave one of them out."
+            )
+        if on_words != (self.representation == SENTENCE):
+            raise ValueError(
+                f"`--representation {self.representation}` does not go with `--encoder {self.encoder}`: "
+                f"{SENTENCE} belongs to the networks on words, and the others to pretrained encoders."
+            )
 
 
 @dataclass

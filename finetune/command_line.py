@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from .arguments import OWN_GROUPS
+from .word_presets import preset_flags
 
 if TYPE_CHECKING:
     from transformers import HfArgumentParser
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .multi_seed import Arguments
 
 USAGE = """python -m finetune --data_dir DIR --model_name_or_path ENCODER --output_dir OUT [...]
+       python -m finetune --data_dir DIR --encoder pcnn [--word_vectors FILE] --output_dir OUT [...]
        python -m finetune settings.json      (or .yaml: the same names without dashes)
        python -m finetune demo               (a run on a synthetic sample, offline; see demo --help)"""
 DESCRIPTION = (
@@ -78,9 +80,18 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
 
     parser = _parser([*OWN_GROUPS, RelationTrainingArguments])
     if len(words) == 1 and words[0].endswith((".json", ".yaml", ".yml")):
-        return cast("Arguments", parser.parse_dict(_settings(Path(words[0]))))
+        settings = _settings(Path(words[0]))
+        return cast("Arguments", parser.parse_dict(preset_flags(settings.get("encoder")) | settings))
+    parser.set_defaults(**preset_flags(_encoder(words)))
     groups = parser.parse_args_into_dataclasses(list(words), look_for_args_file=False)
     return cast("Arguments", groups)
+
+
+def _encoder(words: Sequence[str]) -> str | None:
+    """The encoder that the words name, before they are checked."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--encoder", nargs="?")
+    return parser.parse_known_args(words)[0].encoder
 
 
 def _settings(path: Path) -> dict[str, object]:

@@ -70,7 +70,7 @@ def run_card(
         ("Training", training_text(results)),
         ("Limits", limits_text(results)),
     ]
-    base = hub_name(str(results["arguments"]["model_name_or_path"]))
+    base = hub_name(results["arguments"]["model_name_or_path"] or "")
     metadata = {
         "language": ["en"],
         "library_name": "transformers",
@@ -142,12 +142,12 @@ def model_scores(results: Mapping[str, Any]) -> list[ModelScore]:
 
 
 def encoder_name(results: Mapping[str, Any]) -> str:
-    """The encoder's name; of a folder its last part.
+    """The encoder's name; of a folder its last part; of one that was not pretrained its kind.
 
     >>> encoder_name({"arguments": {"model_name_or_path": "/models/minilm"}})
     'minilm'
     """
-    name = str(results["arguments"]["model_name_or_path"])
+    name = str(results["arguments"]["model_name_or_path"] or results["arguments"]["encoder"])
     return hub_name(name) or PurePath(name).name
 
 

@@ -152,7 +152,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
             "notes": list(data.notes),
             "splits": dict(run.prepared.counts),
         },
-        "max_length": run.prepared.max_length,
+        "max_length": run.prepared.source.max_length,
         "arguments": _as_given(run.arguments),
         "versions": versions(),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,16 +13,14 @@ from .bag_batches import BagBatches
 from .bag_threshold import DEFAULT_THRESHOLD
 from .bag_units import UnitBatches, evaluated_units, training_units
 from .batching import RowBatches
-from .encoders import add_entity_tokens, load_config, load_encoder, load_tokenizer, max_sequence_length
+from .encoder_sources import EncoderSource, pretrained_source, word_source
+from .encoders import add_entity_tokens
 from .encoding import RowEncoder
 from .entity_inputs import EntityInput, entity_input
 from .evaluation import is_scored_by_track
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
 from .trainer_arguments import RelationTrainingArguments, global_batch_size
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 EVALUATED = ("validation", "test")
 
@@ -34,9 +31,8 @@ class Prepared:
 
     Attributes:
         data: The rows as read.
-        tokenizer: With the new tokens of the input.
+        source: The encoder and its tokenizer, which has the new tokens of the input.
         entity_input: How the entities are shown.
-        max_length: Most tokens per row.
         track: What is trained on and scored.
         multi_label: Whether relations are predicted separately.
         batches: Split -> encoded rows, or bags of them; "train" without those that cannot be trained on. Row
@@ -46,9 +42,8 @@ class Prepared:
     """
 
     data: RelationData
-    tokenizer: PreTrainedTokenizerBase
+    source: EncoderSource
     entity_input: EntityInput
-    max_length: int
     track: str
     multi_label: bool
     batches: Mapping[str, UnitBatches]
@@ -69,20 +64,20 @@ def prepare(
         ValueError: A broken record, an empty split, an encoder that does not load, no row left to train on.
     """
     check_data_flags(data_arguments)
-    if model_arguments.model_name_or_path is None:
-        raise ValueError("`--model_name_or_path` is needed; see `python -m finetune --help`.")
     check_track(data_arguments, model_arguments)
     if model_arguments.multi_label:
         _check_multi_label(run_arguments, training_arguments)
-    encoder_path = str(model_arguments.model_name_or_path)
-    config = load_config(encoder_path)
-    tokenizer = load_tokenizer(encoder_path)
-    load_encoder(encoder_path)
-    max_length = max_sequence_length(tokenizer=tokenizer, config=config, requested=model_arguments.max_length)
+    if model_arguments.classifier_head == "ranking" and training_arguments.label_smoothing_factor:
+        raise ValueError(
+            "`--label_smoothing_factor` does not go with `--classifier_head ranking`, whose loss has no "
+            "target to smooth; leave it out."
+        )
+    source = pretrained_source(model_arguments) if model_arguments.encoder == "pretrained" else None
     data = read_data(data_arguments)
+    source = source or word_source(model_arguments, data.splits["train"])
     shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
-    add_entity_tokens(tokenizer, shown)
-    row_encoder = RowEncoder(tokenizer, entity_input=shown, max_length=max_length)
+    add_entity_tokens(source.tokenizer, shown)
+    row_encoder = RowEncoder(source.tokenizer, entity_input=shown, max_length=source.max_length)
     if model_arguments.representation == "cls" and not row_encoder.prefix:
         raise ValueError(
             "`--representation cls` takes the state at the token in front of a sentence, and this encoder's "
@@ -92,9 +87,8 @@ def prepare(
     by_track = is_scored_by_track(data, track=data_arguments.track, multi_label=model_arguments.multi_label)
     return Prepared(
         data=data,
-        tokenizer=tokenizer,
+        source=source,
         entity_input=shown,
-        max_length=max_length,
         track=data_arguments.track,
         multi_label=model_arguments.multi_label,
         batches=batches,

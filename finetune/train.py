@@ -20,7 +20,7 @@ from .bag_threshold import DEFAULT_THRESHOLD
 from .bag_units import UnitBatches
 from .batching import as_is
 from .checkpoints import last_good, saving
-from .encoders import build_classifier, load_encoder
+from .encoders import build_classifier
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
@@ -62,14 +62,14 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     """The classifier before training; every random value in it follows from the seed."""
     set_seed(seed)
     return build_classifier(
-        encoder=load_encoder(str(model_arguments.model_name_or_path), tokenizer=prepared.tokenizer),
-        tokenizer=prepared.tokenizer,
+        encoder=prepared.source.build(),
+        tokenizer=prepared.source.tokenizer,
         entity_input=prepared.entity_input,
         label_names=prepared.data.label_names,
         negative_relation=prepared.data.negative_relation,
         representation=model_arguments.representation,
         classifier_head=model_arguments.classifier_head,
-        max_length=prepared.max_length,
+        max_length=prepared.source.max_length,
         bag_pooling=model_arguments.bag_pooling,
         multi_label=model_arguments.multi_label,
         tokens_per_chunk=model_arguments.tokens_per_chunk,
@@ -182,7 +182,7 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
         trainer.save_model(str(folder))
         if writes():
             (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
-            prepared.tokenizer.save_pretrained(folder)
+            prepared.source.tokenizer.save_pretrained(folder)
             write_predictions(folder / PREDICTIONS, records)
             write_seed(folder, result)
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)

@@ -41,7 +41,7 @@ class WordEncoderConfig(PreTrainedConfig):
     num_fixed_words: int = 0
     word_size: int = 50
     position_size: int = 5
-    max_distance: int = 50
+    max_distance: int = 75
     num_filters: int = 230
     window: int = 3
     lstm_size: int = 100

@@ -31,7 +31,7 @@ SYSTEMS = [("cnn", "linear"), ("pcnn", "linear"), ("att_blstm", "linear"), ("cnn
 
 
 def build(architecture: str, head: str, **options):
-    tokenizer = word_tokenizer(sentences=SENTENCES, spans=SPANS)
+    tokenizer, _ = word_tokenizer(sentences=SENTENCES, spans=SPANS)
     torch.manual_seed(4)
     encoder = WordEncoder(
         WordEncoderConfig(architecture=architecture, vocab_size=len(tokenizer), num_fixed_words=2)
@@ -107,7 +107,7 @@ def test_a_row_without_entities_is_surely_negative(architecture: str, head: str)
 
 
 def test_a_word_is_cut_at_the_border_of_an_entity() -> None:
-    tokenizer = word_tokenizer(sentences=["New York-based firm"], spans=np.array([[0, 8, 15, 19]]))
+    tokenizer, _ = word_tokenizer(sentences=["New York-based firm"], spans=np.array([[0, 8, 15, 19]]))
     rows = RowEncoder(tokenizer, entity_input=EntityInput("plain"), max_length=20).encode(
         sentences=["New York-based firm"], spans=np.array([[0, 8, 15, 19]]), row_names=["a"]
     )

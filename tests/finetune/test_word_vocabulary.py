@@ -65,7 +65,7 @@ def test_files_that_are_missing_or_no_text(tmp_path: Path) -> None:
 
 
 def words_of(sentence: str) -> list[str]:
-    tokenizer = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
+    tokenizer, _ = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
     ids = tokenizer(sentence)["input_ids"]
     assert tokenizer.unk_token_id not in ids
     return tokenizer.convert_ids_to_tokens(ids)
@@ -93,7 +93,7 @@ def test_words_are_those_of_glove(sentence: str, words: str) -> None:
 
 def test_offsets_point_into_the_sentence_as_written() -> None:
     sentence = "İstanbul isn't Zürich."
-    tokenizer = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
+    tokenizer, _ = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
     offsets = tokenizer(sentence, return_offsets_mapping=True)["offset_mapping"]
     assert [sentence[start:end] for start, end in offsets] == ["İstanbul", "is", "n't", "Zürich", "."]
 
@@ -102,7 +102,8 @@ def test_the_vocabulary_holds_training_words_and_words_with_vectors(tmp_path: Pa
     vectors = read_word_vectors(write(tmp_path, "paris 1 2\nin 3 4\nrome 5 6\n"))
     sentences = ["The New York-based firm", "the firm in Paris"]
     spans = np.array([[4, 12, 19, 23], [-1, -1, -1, -1]])
-    tokenizer = word_tokenizer(sentences=sentences, spans=spans, vectors=vectors)
+    tokenizer, num_fixed = word_tokenizer(sentences=sentences, spans=spans, vectors=vectors)
+    assert num_fixed == 3
     ids = tokenizer.get_vocab()
     # Fixed first: what has a vector and is in no training sentence. Then by falling frequency, then alphabet.
     assert sorted(ids, key=ids.__getitem__) == [
@@ -123,14 +124,14 @@ def test_the_vocabulary_holds_training_words_and_words_with_vectors(tmp_path: Pa
         UNKNOWN,
         UNKNOWN,
     ]
-    reordered = word_tokenizer(sentences=sentences[::-1], spans=spans[::-1], vectors=vectors)
+    reordered, _ = word_tokenizer(sentences=sentences[::-1], spans=spans[::-1], vectors=vectors)
     assert reordered.get_vocab() == ids
 
 
 def test_case_is_kept_where_the_vectors_have_it(tmp_path: Path) -> None:
     vectors = read_word_vectors(write(tmp_path, "Paris 1 2\nin 3 4\n"))
     assert vectors.cased
-    tokenizer = word_tokenizer(sentences=["The man"], spans=NOT_FOUND, vectors=vectors)
+    tokenizer, _ = word_tokenizer(sentences=["The man"], spans=NOT_FOUND, vectors=vectors)
     assert tokenizer.convert_ids_to_tokens(tokenizer("The man in Paris paris")["input_ids"]) == [
         "The",
         "man",
@@ -142,7 +143,7 @@ def test_case_is_kept_where_the_vectors_have_it(tmp_path: Path) -> None:
 
 def test_a_saved_tokenizer_is_loaded_by_the_auto_class(tmp_path: Path) -> None:
     sentence = "The [UNK] [PAD] man isn't in New York-based firms."
-    tokenizer = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
+    tokenizer, _ = word_tokenizer(sentences=[sentence], spans=NOT_FOUND)
     tokenizer.save_pretrained(tmp_path)
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     assert loaded.is_fast

@@ -1,7 +1,8 @@
 """Fine-tuning of entity-marker relation classifiers: `python -m finetune`.
 
 Importing the package is light; its classes come when they are asked for. `from finetune import
-RelationClassifier` registers the saved models of this command with the Auto classes of transformers.
+RelationClassifier` registers the saved models of this command with the Auto classes of transformers, and the
+pipeline "relation-classification".
 """
 
 from __future__ import annotations
@@ -9,9 +10,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES = {"RelationClassifier": "modeling", "RelationClassifierConfig": "modeling", "MarkerTokens": "markers"}
+_HOMES = {
+    "MarkerTokens": "markers",
+    "RelationClassifier": "modeling",
+    "RelationClassifierConfig": "configuration",
+    "RelationPipeline": "relation_pipeline",
+}
 
-__all__ = ["MarkerTokens", "RelationClassifier", "RelationClassifierConfig"]
+__all__ = ["MarkerTokens", "RelationClassifier", "RelationClassifierConfig", "RelationPipeline"]
 
 
 def __getattr__(name: str) -> Any:

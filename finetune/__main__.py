@@ -40,8 +40,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         return _refused(error)
     from .checkpoints import SavingError
-    from .evaluation import TrainingDivergedError
     from .multi_seed import finish_run
+    from .prediction_records import TrainingDivergedError
     from .results import score_table
 
     try:

@@ -26,6 +26,8 @@ DEFINED = {
 # goes with every input but "positions", which would tell them twice.
 SENTENCE = "sentence"
 TYPED = ("typed_markers", "typed_markers_punct", "entity_mask")
+# The type of an entity that has none.
+UNTYPED = "entity"
 Four = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
@@ -57,6 +59,15 @@ def check_combination(*, input_format: str, representation: str) -> None:
         f"{input_format} goes with {', '.join(DEFINED[input_format])}; {representation} with "
         f"{', '.join(others) or ('the other inputs' if representation == SENTENCE else 'no input')}."
     )
+
+
+def short_type(types: str) -> str:
+    """The last path part of the first of several types.
+
+    >>> short_type("/influence/influence_node,/people/deceased_person"), short_type("CITY"), short_type("")
+    ('influence_node', 'CITY', 'entity')
+    """
+    return types.split(",")[0].strip().rstrip("/").rpartition("/")[2] or UNTYPED
 
 
 @dataclass(frozen=True)

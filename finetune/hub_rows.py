@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .entity_inputs import short_type
 from .markers import Span
 from .relation_records import (
     NOT_FOUND,
@@ -16,7 +17,7 @@ from .relation_records import (
     relation_data,
     with_negative,
 )
-from .relation_rows import RelationData, entity_pair, short_type
+from .relation_rows import RelationData, entity_pair
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-UNTYPED = "entity"
-
 
 @dataclass(frozen=True)
 class RelationRows:
@@ -116,12 +114,3 @@ def entity_pair(head: str, tail: str) -> str:
     'new york\\tusa'
     """
     return f"{head.lower()}\t{tail.lower()}"
-
-
-def short_type(types: str) -> str:
-    """The last path part of the first of several types.
-
-    >>> short_type("/influence/influence_node,/people/deceased_person"), short_type("CITY"), short_type("")
-    ('influence_node', 'CITY', 'entity')
-    """
-    return types.split(",")[0].strip().rstrip("/").rpartition("/")[2] or UNTYPED

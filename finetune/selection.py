@@ -12,15 +12,8 @@ from weighted_f1_metric import make_compute_metrics
 
 from .bag_threshold import best_threshold
 from .bag_units import id_key, scored_track, unit_names
-from .evaluation import (
-    is_scored_by_track,
-    numbers_only,
-    prediction_records,
-    references_of,
-    require_finite,
-    score_records,
-    scores_of,
-)
+from .evaluation import is_scored_by_track, numbers_only, references_of, score_records
+from .prediction_records import prediction_records, require_finite, scores_of
 from .preparation import Prepared
 
 
@@ -29,7 +22,7 @@ def metric_of_trainer(prepared: Prepared, activation: str) -> Callable[[Any], di
 
     Args:
         prepared: The input of every seed.
-        activation: What makes scores of the model's outputs, see `evaluation.scores_of`.
+        activation: What makes scores of the model's outputs, see `prediction_records.scores_of`.
     """
     data = prepared.data
     compute_all: Callable[[Any], dict[str, Any]]
@@ -101,7 +94,7 @@ def chosen_threshold(prepared: Prepared, outputs: np.ndarray, activation: str) -
 def split_records(
     prepared: Prepared, split: str, outputs: np.ndarray, activation: str, threshold: float | None
 ) -> list[dict[str, Any]]:
-    """The prediction records of a split; see `evaluation.prediction_records`."""
+    """The prediction records of a split; see `prediction_records.prediction_records`."""
     return prediction_records(
         names=unit_names(prepared.batches[split], prepared.data.splits[split]),
         outputs=outputs,

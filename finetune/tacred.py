@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .entity_inputs import short_type
 from .json_records import as_object, json_array
 from .relation_records import (
     RecordFault,
@@ -24,7 +25,7 @@ from .relation_records import (
     relation_data,
     with_negative,
 )
-from .relation_rows import RelationData, entity_pair, short_type
+from .relation_rows import RelationData, entity_pair
 
 TACRED_NEGATIVE = "no_relation"
 FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}

@@ -9,6 +9,7 @@ from .annotation import Judged, merge_answers, write_sheet
 from .building import Built, build_corpus
 from .conversion import Conversion, convert_corpus
 from .loading import load_nyt_h, mention_counts
+from .mentions import Located, locate
 from .nyt_h_dataset import NytH
 from .sample import SampleInfo, write_sample
 from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
@@ -21,12 +22,14 @@ __all__ = [
     "Built",
     "Conversion",
     "Judged",
+    "Located",
     "NytH",
     "SampleInfo",
     "build_corpus",
     "cohen_kappa",
     "convert_corpus",
     "load_nyt_h",
+    "locate",
     "mention_counts",
     "merge_answers",
     "write_sample",

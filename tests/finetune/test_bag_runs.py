@@ -17,7 +17,7 @@ from finetune.bag_batches import BagBatches
 from finetune.bag_pooling import POOLINGS, score_activation
 from finetune.batching import RowBatches
 from finetune.demo import train_vocabulary
-from finetune.evaluation import scores_of
+from finetune.prediction_records import scores_of
 from finetune.preparation import Prepared, plan_lines, prepare
 from finetune.selection import chosen_threshold, metric_of_trainer, split_records, split_scores
 from finetune.train import build_trainer, run_seed

@@ -1,0 +1,152 @@
+"""`python -m finetune.predict`: the relations of the records in a file, by a saved classifier."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+DESCRIPTION = """Predict the relation between the two entities of each record.
+
+A record is a line of JSON: {"sentence": "Ann was born in Bonn.", "head": [0, 3], "tail": [16, 20]}. An entity
+is [start, end] in characters (half-open), or its words ("Bonn", which are searched for), or an object as in
+the files of NYT-H ({"word": ..., "type": ...}). With a bag model a line may be a bag: "instances" holds its
+sentences. A prediction is a line with the record's id (instance_id or bag_id; the line number where it has
+none), pred, scores and status; `weighted-f1 score` reads it."""
+EXPECTED = "a JSON object a line, with 'sentence', 'head' and 'tail'"
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """File and line, and the object, of every line that is not blank, read one after another.
+
+    Raises:
+        FileNotFoundError: The file is not there.
+        ValueError: A line is not UTF-8 or not one JSON object, or there is none.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"the input {path} is not there; it must hold {EXPECTED}.")
+    found = False
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                found = True
+                where = f"{path}, line {number}"
+                try:
+                    record = json.loads(line.decode("utf-8-sig").rstrip())
+                except UnicodeDecodeError as error:
+                    raise ValueError(f"{where}: byte {error.start + 1} is not UTF-8.") from error
+                except json.JSONDecodeError as error:
+                    raise ValueError(
+                        f"{where}: not JSON: {error.msg}, column {error.colno}; expected {EXPECTED}."
+                    ) from error
+                if isinstance(record, dict):
+                    key = "bag_id" if "instances" in record else "instance_id"
+                    record.setdefault(key, str(number))
+                yield where, record
+    if not found:
+        raise ValueError(f"the input {path} is empty; it must hold {EXPECTED}.")
+
+
+def write_lines(records: Iterable[dict[str, Any]], output: Path | None) -> Counter[str]:
+    """Write each record as it comes and return how many sentences had which status.
+
+    A file is written beside its name and renamed when it is complete; None is the standard output.
+    """
+    statuses: Counter[str] = Counter()
+    beside = None if output is None else output.with_name(f".{output.name}.part")
+    file = sys.stdout if beside is None else beside.open("w", encoding="utf-8")
+    try:
+        for record in records:
+            status = record["status"]
+            statuses.update(status if isinstance(status, dict) else {status: 1})
+            file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+        file.flush()
+        if beside is not None and output is not None:
+            file.close()
+            os.replace(beside, output)
+    finally:
+        if beside is not None:
+            file.close()
+            beside.unlink(missing_ok=True)
+    return statuses
+
+
+def load_pipeline(name_or_path: str):
+    """The pipeline on a saved classifier, with this package's code.
+
+    Raises:
+        ValueError: It does not load, or is no relation classifier.
+    """
+    from .encoders import load_tokenizer
+    from .modeling import RelationClassifier, RelationClassifierConfig
+    from .relation_pipeline import RelationPipeline
+
+    try:
+        config = RelationClassifierConfig.get_config_dict(name_or_path)[0]
+        if config.get("model_type") != RelationClassifierConfig.model_type:
+            raise ValueError(f"its model_type is {config.get('model_type')!r}, not a relation classifier's.")
+        model = RelationClassifier.from_pretrained(name_or_path)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"`--model` {name_or_path!r}: the classifier did not load: {reason} It must be a folder that "
+            "`python -m finetune` wrote (OUT/seed-N), or a name on the Hugging Face Hub."
+        ) from error
+    return RelationPipeline(model=model, tokenizer=load_tokenizer(name_or_path))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, or 2 when what the user gave cannot be used."""
+    parser = argparse.ArgumentParser(
+        prog="python -m finetune.predict",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--model", required=True, help="The saved classifier: OUT/seed-N, or a name on the Hub."
+    )
+    parser.add_argument("--input", required=True, help="The file with the records, a JSON object a line.")
+    parser.add_argument("--output", help="The file for the predictions. Default: the standard output.")
+    parser.add_argument("--batch_size", type=int, default=32, help="Records at once. Default: 32.")
+    parser.add_argument(
+        "--bf16",
+        choices=("auto", "true", "false"),
+        default="auto",
+        help="Compute in bfloat16. Default: where the processor has it built in, as in training.",
+    )
+    options = parser.parse_args(words)
+    output = None if options.output is None else Path(options.output)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        if not Path(options.input).is_file():
+            raise FileNotFoundError(f"the input {options.input} is not there; it must hold {EXPECTED}.")
+        if output is not None and not output.parent.is_dir():
+            raise FileNotFoundError(f"`--output` {options.output}: the folder {output.parent} is not there.")
+        import torch
+        from tqdm import tqdm
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # that of loading
+        from .trainer_arguments import computes_bf16
+
+        pipeline = load_pipeline(options.model)
+        device = pipeline.device.type
+        native = options.bf16 == "auto" and computes_bf16(use_cpu=device == "cpu")
+        named = tqdm(read_lines(Path(options.input)), disable=None, unit=" records")
+        with torch.autocast(device, torch.bfloat16, enabled=native or options.bf16 == "true"):
+            statuses = write_lines(pipeline.stream(named, batch_size=options.batch_size), output)
+    except (ValueError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    counted = ", ".join(f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.items())
+    print(f"{statuses.total():,} sentences: {counted}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .command_line import help_text, parse_arguments
-from .processes import leave, reports_faults, writes
+from .processes import leave, quieten, reports_faults, writes
 
 if TYPE_CHECKING:
     from .trainer_arguments import RelationTrainingArguments
@@ -29,6 +29,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
         return demo_main(words[1:])
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    quieten()
     try:
         arguments = parse_arguments(words)
         from transformers.utils import logging

@@ -5,6 +5,7 @@ torchrun and accelerate launch start this command several times and say by the e
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import NoReturn
@@ -23,6 +24,14 @@ def writes() -> bool:
 def reports_faults() -> bool:
     """Whether this process prints errors: the first one of each machine."""
     return os.environ.get("LOCAL_RANK", "0") == "0"
+
+
+def quieten() -> None:
+    """Let only the first process of a machine tell what was read, and hide remarks of the process group."""
+    if launched():
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # read when torch is imported
+    if not reports_faults():
+        logging.disable(logging.WARNING)
 
 
 def wait_for_all() -> None:

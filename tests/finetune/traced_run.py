@@ -1,0 +1,35 @@
+"""The command, with the loss of every step written to a file: `python traced_run.py TRACE FLAGS...`.
+
+A launcher starts this file; a test calls `traced` for one process.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from finetune.__main__ import main
+from finetune.processes import leave, writes
+from finetune.progress import EvaluationLines
+
+
+def traced(trace: str, words: list[str]) -> int:
+    """Run the command; TRACE then holds the losses that the Trainer logged, and their steps."""
+    kept = EvaluationLines.on_train_end
+
+    def on_train_end(callback: Any, args: Any, state: Any, control: Any, **given: Any) -> None:
+        if writes():
+            logs = [(entry["step"], entry["loss"]) for entry in state.log_history if "loss" in entry]
+            Path(trace).write_text(json.dumps(logs))
+
+    EvaluationLines.on_train_end = on_train_end
+    try:
+        return main(words)
+    finally:
+        EvaluationLines.on_train_end = kept
+
+
+if __name__ == "__main__":
+    leave(traced(sys.argv[1], sys.argv[2:]))

@@ -1,6 +1,7 @@
 """Tiny encoders made in memory, and a small corpus: what the tests of this part share."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -155,6 +156,17 @@ def family_folder(
             tokenizer.save_pretrained(made[family])
         return made[family]
 
+    return folder
+
+
+@pytest.fixture(scope="session")
+def still_encoder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small encoder without dropout, whose random numbers depend on the number of processes."""
+    folder = tmp_path_factory.mktemp("still") / "bert"
+    shutil.copytree(bert_folder, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config))
     return folder
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -29,17 +28,6 @@ def launch(command: Sequence[object]) -> subprocess.CompletedProcess:
     environment = os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_LOG_LEVEL": "error"}
     words = [str(word) for word in command]
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-
-@pytest.fixture(scope="module")
-def still_encoder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small encoder without dropout, whose random numbers depend on the number of processes."""
-    folder = tmp_path_factory.mktemp("still") / "bert"
-    shutil.copytree(bert_folder, folder)
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
 
 
 def test_two_processes_have_the_loss_of_one(

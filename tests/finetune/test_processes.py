@@ -30,11 +30,11 @@ def launch(command: Sequence[object]) -> subprocess.CompletedProcess:
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
-def test_two_processes_have_the_loss_of_one(
+def test_two_processes_have_the_loss_of_one_also_after_a_kill(
     sample: Path, still_encoder: Path, tmp_path: Path, words_for: Words
 ) -> None:
     """Also with accumulated gradients, weights and smoothing: the mean is over the global batch."""
-    more = ["--max_steps=20", "--logging_strategy=steps", "--logging_steps=1", "--eval_strategy=no"]
+    more = ["--num_train_epochs=2", "--logging_strategy=steps", "--logging_steps=1", "--eval_strategy=no"]
     more += [f"--model_name_or_path={still_encoder}", "--loss_weighting=macro"]
     more += ["--label_smoothing_factor=0.1", "--bf16=false"]
     losses = {}
@@ -49,13 +49,22 @@ def test_two_processes_have_the_loss_of_one(
     words = words_for(sample, tmp_path / "two", *more, *batch)
     done = launch([*TORCHRUN, "--nproc_per_node=2", SCRIPT, tmp_path / "two.json", *words])
     assert done.returncode == 0, done.stderr
-    assert "20 steps of 8 rows over 2 processes" in done.stdout
+    assert "56 steps of 8 rows over 2 processes" in done.stdout
     assert done.stdout.count("plan:") == done.stdout.count("written to") == 1
     losses["two"] = json.loads((tmp_path / "two.json").read_text())
-    assert [step for step, _ in losses["one"]] == list(range(1, 21))
+    assert [step for step, _ in losses["one"]] == list(range(1, 57))
+    first = {name: np.array(values[:20]) for name, values in losses.items()}  # before the epoch's short batch
     for name in ("accumulated", "two"):
-        assert np.abs(np.array(losses[name]) - np.array(losses["one"])).max() < 1e-4, name
-    assert np.ptp([loss for _, loss in losses["one"]]) > 0.1, "a loss that changes"
+        assert np.abs(first[name] - first["one"]).max() < 1e-4, name
+    assert np.ptp(first["one"][:, 1]) > 0.1, "a loss that changes"
+    words = [*words_for(sample, tmp_path / "again", *more, *batch), "--save_steps=3"]
+    script = [*TORCHRUN, "--nproc_per_node=2", SCRIPT]
+    assert launch([*script, f"{tmp_path / 'again.json'}:40", *words]).returncode != 0
+    assert not (tmp_path / "again.json").exists()
+    done = launch([*script, tmp_path / "again.json", *words])
+    assert done.returncode == 0, done.stderr
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert again == losses["two"], "in the second epoch the batches that it would have had"
 
 
 def test_two_processes_predict_the_same(

@@ -1,9 +1,12 @@
 """The command, with the loss of every step written to a file: `python traced_run.py TRACE FLAGS...`.
 
-A launcher starts this file; a test calls `traced` for one process.
+With `TRACE:STEP` each process kills itself after that step. A launcher starts this file; a test calls
+`traced` for one process.
 """
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,11 @@ from finetune.progress import EvaluationLines
 def traced(trace: str, words: list[str]) -> int:
     """Run the command; TRACE then holds the losses that the Trainer logged, and their steps."""
     kept = EvaluationLines.on_train_end
+    trace, _, last = trace.partition(":")
+    if last:
+        EvaluationLines.on_step_begin = lambda callback, args, state, control, **given: (
+            os.kill(os.getpid(), signal.SIGKILL) if state.global_step == int(last) else None
+        )
 
     def on_train_end(callback: Any, args: Any, state: Any, control: Any, **given: Any) -> None:
         if writes():

@@ -66,7 +66,7 @@ def start_run(arguments: Arguments) -> Run:
     seeds = tuple(run_arguments.seeds or [int(training_arguments.seed or 0)])
     prepared = prepare(*arguments)
     check_selection(prepared)
-    check_run(prepared, run_arguments, training_arguments)
+    check_run(prepared, run_arguments)
     folder = Path(str(training_arguments.output_dir))
     if writes():
         claim_folder(

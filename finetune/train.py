@@ -76,17 +76,8 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     )
 
 
-def check_run(
-    prepared: Prepared, run_arguments: RunArguments, training_arguments: RelationTrainingArguments
-) -> None:
-    """Raise ValueError for early stopping without a measure, and for a loss that does not exist."""
-    separate = prepared.batches["train"].labels.ndim == 2
-    for name, asked in (
-        ("loss_weighting", run_arguments.loss_weighting != "none"),
-        ("label_smoothing_factor", training_arguments.label_smoothing_factor != 0),
-    ):
-        if separate and asked:
-            raise ValueError(f"`--{name}` is not for separate sigmoids; leave it or `--multi_label` out.")
+def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
+    """Raise ValueError for early stopping without a measure, and for weights that do not exist."""
     if run_arguments.early_stopping_patience is not None and prepared.select_by is None:
         raise ValueError(
             "`--early_stopping_patience` needs evaluations on a validation split, and there are none; leave "

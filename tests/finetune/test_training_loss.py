@@ -1,6 +1,5 @@
 """The loss that is trained on is the weighted and smoothed one, computed here row by row with numpy."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from finetune.command_line import parse_arguments
 from finetune.loss_weighting import label_weights
 from finetune.modeling import RelationClassifier
 from finetune.preparation import prepare
-from finetune.train import check_run
 
 Words = Callable[..., list[str]]
 SMOOTHING = 0.1
@@ -49,16 +47,3 @@ def test_one_step_over_all_rows(
     assert len(losses) == 219
     trained = results_of(tmp_path / "run")["seeds"]["42"]["training"]
     assert trained["mean_loss"] == pytest.approx(losses.mean(), rel=1e-5)
-
-
-def test_separate_sigmoids_have_neither(sample: Path, tmp_path: Path, words_for: Words) -> None:
-    for more, name in (
-        (["--loss_weighting", "macro"], "loss_weighting"),
-        (["--label_smoothing_factor", "0.1"], "label_smoothing_factor"),
-    ):
-        arguments = parse_arguments(words_for(sample, tmp_path / "run", *more))
-        prepared = prepare(*arguments)
-        rows = prepared.batches["train"]
-        rows.labels = np.eye(len(prepared.data.label_names))[rows.labels]
-        with pytest.raises(ValueError, match=f"`--{name}` is not for separate sigmoids"):
-            check_run(dataclasses.replace(prepared), arguments[2], arguments[3])

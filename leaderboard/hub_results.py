@@ -13,7 +13,7 @@ from typing import Any
 from huggingface_hub import CommitOperationAdd, HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
 
-from .local_results import FOLDER, read_results
+from .local_results import FOLDER, Record, read_results
 from .submission import check_new, record_text
 
 TRIES = 12
@@ -29,9 +29,10 @@ class HubResults:
         self.api = api or HfApi()
         self.api.create_repo(repo_id, repo_type="dataset", private=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._read: tuple[str, list[dict[str, Any]]] = ("", [])
+        self._read: tuple[str, list[Record]] = ("", [])
+        self._known: dict[tuple[str, int, int], Record | None] = {}
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """All submissions, oldest first, as the repository holds them now.
 
         Raises:
@@ -72,7 +73,7 @@ class HubResults:
     def _head(self) -> str:
         return str(self.api.repo_info(self.repo_id, repo_type="dataset").sha)
 
-    def _records_at(self, commit: str) -> list[dict[str, Any]]:
+    def _records_at(self, commit: str) -> list[Record]:
         seen, records = self._read
         if seen != commit:
             folder = snapshot_download(
@@ -83,6 +84,6 @@ class HubResults:
                 endpoint=self.api.endpoint,
                 token=self.api.token,
             )
-            records = read_results(Path(folder) / FOLDER)
+            records = read_results(Path(folder) / FOLDER, self._known)
             self._read = (commit, records)
         return list(records)

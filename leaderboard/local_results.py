@@ -13,18 +13,29 @@ from typing import Any
 from .submission import check_new, parse_record, record_text
 
 FOLDER = "results"
+Record = dict[str, Any]
 LOGGER = logging.getLogger(__name__)
 
 
-def read_results(folder: Path) -> list[dict[str, Any]]:
-    """The records in `folder`, oldest first; a file that is no record is logged and left out."""
-    records = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            records.append(parse_record(path.read_bytes()))
-        except ValueError:
-            LOGGER.exception("%s is left out", path.name)
-    return records
+def read_results(folder: Path, known: dict[tuple[str, int, int], Record | None]) -> list[Record]:
+    """The records in `folder`, oldest first; a file that is no record is logged and left out.
+
+    Args:
+        folder: holds a JSON file for each record.
+        known: (name, time of change, size) of a file -> its record, from earlier calls; brought up to date.
+    """
+    stats = [(path, path.stat()) for path in sorted(folder.glob("*.json"))]
+    files = {(path.name, stat.st_mtime_ns, stat.st_size): path for path, stat in stats}
+    for key in known.keys() - files.keys():
+        known.pop(key, None)
+    for key, path in files.items():
+        if key not in known:
+            try:
+                known[key] = parse_record(path.read_bytes())
+            except ValueError:
+                LOGGER.exception("%s is left out", path.name)
+                known[key] = None
+    return [record for key in files if (record := known.get(key)) is not None]
 
 
 class LocalResults:
@@ -34,10 +45,11 @@ class LocalResults:
         """Makes the folder when it is not there."""
         self.folder = Path(folder) / FOLDER
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._known: dict[tuple[str, int, int], Record | None] = {}
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """All submissions, oldest first."""
-        return read_results(self.folder)
+        return read_results(self.folder, self._known)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Adds a submission, whole or not at all.

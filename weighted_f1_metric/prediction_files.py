@@ -65,7 +65,7 @@ def read_json_records(path: str | os.PathLike[str]) -> list[tuple[str, dict[str,
 
 def _parsed(line: bytes, file: Path, number: int) -> Any:
     try:
-        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+        return _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{file}, line {number}: not UTF-8 text ({error.reason}).") from None
     except json.JSONDecodeError as error:
@@ -87,6 +87,9 @@ class _NotJson(Exception):
 
 def _refuse_constant(name: str) -> Any:
     raise _NotJson(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would build one for each line
 
 
 def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

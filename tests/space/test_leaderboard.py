@@ -4,12 +4,14 @@ import html
 import json
 import re
 import threading
+import time
 
 import pytest
 
 from leaderboard import GoldData, LocalResults, board_html, rank_figure, read_gold_data, scored_record
 from leaderboard.board import places, records_of
 from leaderboard.hub_results import HubResults
+from leaderboard.submission import check_new
 from weighted_f1_metric import score_track, space, write_predictions
 
 
@@ -86,7 +88,7 @@ def test_names_and_links_are_text_in_the_board():
 
 def test_the_picture_draws_every_name_as_text():
     values = {f"{key}_f1": 0.5 for key in ("micro", "weighted", "dodrans", "entropy", "macro", "macro_all")}
-    records = [made_up("$\\frac{1", **values), made_up("b", **values)]
+    records = [made_up("$\\frac{1$", **values), made_up("b", **values)]
     figure = rank_figure(records, truth="magt", sort_by="micro_f1")
     assert space.drawn(space.Page("", lambda: {"ranks": figure})).count("<img") == 1
     assert rank_figure(records[:1], truth="magt", sort_by="micro_f1") is None
@@ -142,7 +144,12 @@ def test_submissions_to_a_folder_at_the_same_moment_all_arrive(tmp_path, submitt
     )
 
 
-def test_of_one_name_at_the_same_moment_one_arrives(tmp_path, submitted, gold):
+def test_of_one_name_at_the_same_moment_one_arrives(tmp_path, submitted, gold, monkeypatch):
+    def slow_check(record, records):  # both have looked before either has written, unless they wait
+        check_new(record, records)
+        time.sleep(0.2)
+
+    monkeypatch.setattr("leaderboard.local_results.check_new", slow_check)
     records = [record_of(system, submitted, gold, name="same") for system in ("rare", "plain")]
     failures = append_at_once([LocalResults(tmp_path) for _ in records], records)
     assert [str(error) for error in failures] == [
@@ -167,6 +174,14 @@ def test_submissions_to_the_hub_at_the_same_moment_all_arrive_in_a_commit_each(
     assert append_at_once(stores, records) == []
     assert sorted(r["name"] for r in hub_stores().records()) == sorted(space.EXAMPLE_SYSTEMS)
     assert len(hub.history("datasets", "tester/results")) == before + len(records)
+
+
+def test_of_one_name_on_the_hub_at_the_same_moment_one_arrives(hub_stores, submitted, gold):
+    records = [record_of(system, submitted, gold, name="same") for system in ("rare", "plain", "level")]
+    failures = append_at_once([hub_stores() for _ in records], records)
+    assert len(failures) == 2
+    assert all("The name 'same' stands on the bag2bag board already" in str(error) for error in failures)
+    assert len(hub_stores().records()) == 1
 
 
 def test_a_stale_parent_is_read_again(hub, hub_stores, submitted, gold):
@@ -198,3 +213,14 @@ def test_a_result_that_is_none_is_left_out(tmp_path, submitted, gold):
     (tmp_path / "results" / "broken.json").write_text('{"name": 1}')
     (tmp_path / "results" / "nan.json").write_text("no JSON")
     assert [record["name"] for record in store.records()] == ["rare"]
+
+
+def test_a_result_that_was_edited_is_read_again(tmp_path, submitted, gold):
+    store = LocalResults(tmp_path)
+    store.append(record_of("rare", submitted, gold))
+    assert [record["name"] for record in store.records()] == ["rare"]
+    (path,) = (tmp_path / "results").glob("*.json")
+    path.write_text(path.read_text().replace('"rare"', '"edited"'))
+    assert [record["name"] for record in store.records()] == ["edited"]
+    path.unlink()
+    assert store.records() == []

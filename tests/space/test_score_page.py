@@ -13,6 +13,7 @@ from sklearn.metrics import f1_score
 
 from weighted_f1_metric import compare_runs, score_track
 from weighted_f1_metric.prediction_files import read_predictions, read_references, read_relations
+from weighted_f1_metric.space import drawn
 from weighted_f1_metric.space.compare_page import compare_page
 from weighted_f1_metric.space.score_page import labels_page, track_page
 
@@ -119,3 +120,8 @@ def test_many_classes_are_cut_in_the_page_and_whole_in_the_download():
     assert len(cells(page, "classes")) == 1 + 100
     assert "50 more are in the downloads." in page.html
     assert len(json.loads(download(page, "scores.json"))["per_class"]) == 150
+
+
+def test_formulas_of_tex_are_text_in_the_pictures():
+    page = labels_page(predictions="$\\frac{1$\na", references="$\\frac{1$\na")
+    assert drawn(page).count("<img") == 2

@@ -29,6 +29,7 @@ PAGE_CSS = """
   .nyt-page th:first-child, .nyt-page td:first-child { min-width: 6rem; }
   .nyt-page table[data-name="classes"] td:first-child { min-width: 10rem; }
 }
+.nyt-page.board th, .nyt-page.board td { padding: .3rem .5rem; }
 .nyt-page tbody tr:hover { background: var(--background-fill-secondary); }
 .nyt-page h3 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
 .nyt-page p { margin: .3rem 0; overflow-wrap: anywhere; }

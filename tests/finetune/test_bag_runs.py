@@ -294,3 +294,33 @@ def test_flags_that_do_not_go_together(
     assert main(words_for(sample, tmp_path / "run", *flags)) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_bags_of_data_without_human_labels(bert_folder: Path, tmp_path: Path) -> None:
+    """They are scored against the distant labels; sentences of it against their labels, as ever."""
+    names = {"NA": 0, "/person/born": 1, "/place/in": 2}
+    (tmp_path / "small_rel2id.json").write_text(json.dumps(names))
+    for split, count in (("train", 12), ("val", 6), ("test", 9)):
+        lines = []
+        for i in range(count):
+            head, tail = (
+                {"name": "Obama", "id": f"h{i // 3}", "pos": [0, 5]},
+                {"name": "Honolulu", "pos": [9, 17]},
+            )
+            record = {"text": "Obama in Honolulu", "relation": list(names)[i % 3], "h": head}
+            lines.append(json.dumps({**record, "t": {**tail, "id": "t"}}) + "\n")
+        (tmp_path / f"small_{split}.txt").write_text("".join(lines))
+    prepared = prepare(
+        DataArguments(data="opennre", data_dir=str(tmp_path), track="bag2bag"),
+        ModelArguments(model_name_or_path=str(bert_folder), bag_pooling="max"),
+        RunArguments(),
+        RelationTrainingArguments(output_dir="unused"),
+    )
+    assert prepared.data.splits["test"].references is None
+    assert prepared.select_by == "dsgt_macro_all_f1"
+    assert prepared.batches["test"].bags.sizes.tolist() == [3, 3, 3]
+    records = split_records(prepared, "test", np.full((3, 3), [0.1, 0.7, 0.2]), "identity", None)
+    scores = split_scores(prepared, "test", records)
+    # Each of the three pairs has both positive relations, and is given one.
+    assert (scores["dsgt_micro_precision"], scores["dsgt_micro_recall"]) == (1.0, 0.5)
+    assert not any(name.startswith("magt") for name in scores)

@@ -42,6 +42,26 @@ for config, arguments in given["computations"].items():
     answer[config] = metric.compute(**arguments)
 """
 
+# Repository and records -> predictions of the pipeline, and SHA-256 of the weights that the Auto class loads.
+LOAD_MODEL = """
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+torch.set_num_threads(1)
+classify = pipeline("relation-classification", model=given["repo_id"], trust_remote_code=True)
+trusted = {"trust_remote_code": True}
+model = AutoModelForSequenceClassification.from_pretrained(given["repo_id"], **trusted)
+digest = hashlib.sha256()
+for name, weight in sorted(model.state_dict().items()):
+    digest.update(name.encode() + weight.numpy().tobytes())
+answer = {
+    "predictions": classify(given["records"]),
+    "weights": digest.hexdigest(),
+    "labels": AutoConfig.from_pretrained(given["repo_id"], **trusted).id2label,
+    "num_tokens": len(AutoTokenizer.from_pretrained(given["repo_id"])),
+}
+"""
+
 # The code of a card, all blocks in one namespace: what came before, and the lines that the code prints.
 RUN_BLOCKS = """
 import contextlib, io

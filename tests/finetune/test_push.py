@@ -1,5 +1,6 @@
 """`python -m finetune.push` and `--push_to_hub`: what arrives on the loopback Hub, and what cannot be."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
+from safetensors.numpy import load_file
 
 from finetune.push import main, stage_run
-from tests.hub_clients import run_command
+from nyt_h_dataset import load_nyt_h
+from tests.hub_clients import LOAD_MODEL, RUN_BLOCKS, run_client, run_command
 from tests.hub_server import READER, TOKEN, HubServer
 
 REPO = "tester/relations"
@@ -28,7 +31,7 @@ def run(two_seeds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_arrives(hub: HubServer, run: Path, tmp_path: Path) -> None:
+def test_what_arrives_and_is_loaded_back(hub: HubServer, run: Path, sample: Path, tmp_path: Path) -> None:
     environment = hub.environment(tmp_path / "home")
     words = ("--run", str(run), "--repo_id", REPO, "--seed", "148", "--dataset_repo_id", "tester/nyt-h")
     done = run_command("finetune.push", *words, environment=environment)
@@ -65,6 +68,41 @@ def test_what_arrives(hub: HubServer, run: Path, tmp_path: Path) -> None:
 
     again = run_command("finetune.push", *words, environment=environment)
     assert "Nothing to do" in again.stdout
+    check_loaded_back(run, sample, card.content, environment=environment, folder=tmp_path)
+
+
+def check_loaded_back(
+    run: Path, sample: Path, card: str, *, environment: dict[str, str], folder: Path
+) -> None:
+    """Strangers get the weights, the predictions of the run, and the code in the card works for them."""
+    rows = load_nyt_h(sample, split="test", cache_dir=folder / "cache")
+    records = [{name: row[name] for name in ("instance_id", "sentence", "head", "tail")} for row in rows]
+    blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    asked = {"repo_id": REPO, "records": records, "blocks": blocks}
+    found, printed = run_client(LOAD_MODEL + RUN_BLOCKS, asked, environment=environment, folder=folder)
+
+    digest = hashlib.sha256()
+    for name, weight in sorted(load_file(run / "seed-148" / "model.safetensors").items()):
+        digest.update(name.encode() + weight.tobytes())
+    assert found["weights"] == digest.hexdigest()
+    expected = read_jsonl(run / "seed-148" / "predictions.jsonl")
+    predictions = found["predictions"]
+    assert [one["instance_id"] for one in predictions] == [one["instance_id"] for one in expected]
+    assert len({one["pred"] for one in predictions}) > 1
+    # The run may have predicted in bfloat16 (--bf16), strangers compute in float32.
+    for one, other in zip(predictions, expected, strict=True):
+        assert one["scores"] == pytest.approx(other["scores"], abs=5e-3)
+        first, second = sorted(other["scores"].values())[:-3:-1]
+        assert one["pred"] == other["pred"] or first - second < 1e-2
+    labels = json.loads((run / "results.json").read_text())["data"]["label_names"]
+    assert list(found["labels"].values()) == labels
+    assert len(printed) == 1
+    assert printed[0].endswith(" whole")
+    assert printed[0].split()[0] in labels
+
+
+def read_jsonl(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_push_at_the_end_of_a_run(

@@ -36,7 +36,8 @@ class ModelArguments:
         default=None,
         metadata={
             "help": "The pretrained encoder: a folder (config.json, weights, tokenizer.json) or a name on "
-            "the Hugging Face Hub."
+            "the Hugging Face Hub. A classifier trained here (OUT/seed-N) goes on with its own head, on data "
+            "with the same labels."
         },
     )
     representation: Literal["cls", "mention_pooling", "entity_start", "sentence"] = field(

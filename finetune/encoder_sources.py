@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .arguments import ModelArguments
-from .encoders import load_config, load_encoder, load_tokenizer, max_sequence_length
+from .configuration import RelationClassifierConfig
+from .encoders import load_config, load_encoder, load_tokenizer, load_trained, max_sequence_length
 from .relation_rows import RelationRows
+from .trained_source import check_flags
 from .word_encoders import WordEncoderConfig
 from .word_presets import WORD_SIZE, WORD_SYSTEMS
 from .word_vectors import read_word_vectors
@@ -25,12 +27,15 @@ class EncoderSource:
     Attributes:
         tokenizer: Its tokenizer, which can get new tokens before `build` is called.
         max_length: Most tokens per row.
-        build: Makes the encoder with a row for every token; random values follow from torch's seed.
+        build: Makes the encoder with a row for every token; random values follow from torch's seed. None
+            where training goes on from a classifier.
+        trained: The config of that classifier, else None.
     """
 
     tokenizer: PreTrainedTokenizerBase
     max_length: int
-    build: Callable[[], PreTrainedModel]
+    build: Callable[[], PreTrainedModel] | None
+    trained: RelationClassifierConfig | None = None
 
 
 def pretrained_source(arguments: ModelArguments) -> EncoderSource:
@@ -44,6 +49,12 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
     name = str(arguments.model_name_or_path)
     config = load_config(name)
     tokenizer = load_tokenizer(name)
+    if isinstance(config, RelationClassifierConfig):
+        check_flags(config, arguments)
+        load_trained(name)
+        max_length = arguments.max_length or config.max_length
+        max_sequence_length(tokenizer=tokenizer, config=config.encoder, requested=max_length)  # type: ignore[arg-type]
+        return EncoderSource(tokenizer=tokenizer, max_length=max_length, build=None, trained=config)
     load_encoder(name)
     return EncoderSource(
         tokenizer=tokenizer,

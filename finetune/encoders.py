@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -40,18 +41,24 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
 
 
 def load_config(name_or_path: str) -> PreTrainedConfig:
-    """The config of an encoder folder or Hub name.
+    """The config of an encoder folder or Hub name, or of a trained classifier.
 
     Raises:
-        ValueError: It does not load, or belongs to a relation classifier that was trained here.
+        ValueError: It does not load.
     """
-    config = _load(AutoConfig.from_pretrained, name_or_path, "config")
-    if isinstance(config, RelationClassifierConfig):
-        raise ValueError(
-            f"`model_name_or_path` {name_or_path!r} holds a trained relation classifier; give the encoder "
-            "that it was trained from."
-        )
-    return config
+    return _load(AutoConfig.from_pretrained, name_or_path, "config")
+
+
+def load_trained(name_or_path: str) -> RelationClassifier:
+    """The classifier that was trained and saved, in float32.
+
+    Raises:
+        ValueError: It does not load.
+    """
+    model = _load(partial(RelationClassifier.from_pretrained, dtype=torch.float32), name_or_path, "weights")
+    if Path(name_or_path).is_dir():
+        model.config.name_or_path = ""  # a saved model must not tell where it was made
+    return model
 
 
 def load_encoder(name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None) -> PreTrainedModel:

@@ -20,6 +20,7 @@ from .entity_inputs import EntityInput, entity_input
 from .evaluation import is_scored_by_track
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
+from .trained_source import check_labels
 from .trainer_arguments import RelationTrainingArguments, global_batch_size
 
 EVALUATED = ("validation", "test")
@@ -76,6 +77,14 @@ def prepare(
     data = read_data(data_arguments)
     source = source or word_source(model_arguments, data.splits["train"])
     shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
+    if source.trained is not None:
+        check_labels(
+            source.trained,
+            name=str(model_arguments.model_name_or_path),
+            label_names=data.label_names,
+            negative_relation=data.negative_relation,
+        )
+        shown = EntityInput(shown.name, *map(tuple, source.trained.entity_types or ()))
     add_entity_tokens(source.tokenizer, shown)
     row_encoder = RowEncoder(source.tokenizer, entity_input=shown, max_length=source.max_length)
     if model_arguments.representation == "cls" and not row_encoder.prefix:

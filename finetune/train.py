@@ -20,7 +20,7 @@ from .bag_threshold import DEFAULT_THRESHOLD
 from .bag_units import UnitBatches
 from .batching import as_is
 from .checkpoints import last_good, saving
-from .encoders import build_classifier
+from .encoders import build_classifier, load_trained
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, Prepared
@@ -61,6 +61,13 @@ def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: P
 def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) -> RelationClassifier:
     """The classifier before training; every random value in it follows from the seed."""
     set_seed(seed)
+    if prepared.source.build is None:
+        model = load_trained(str(model_arguments.model_name_or_path))
+        model.config.max_length = prepared.source.max_length
+        model.config.bag_pooling = model_arguments.bag_pooling
+        model.config.multi_label = model_arguments.multi_label
+        model.config.tokens_per_chunk = model_arguments.tokens_per_chunk
+        return model
     return build_classifier(
         encoder=prepared.source.build(),
         tokenizer=prepared.source.tokenizer,

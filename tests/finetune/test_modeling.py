@@ -258,11 +258,6 @@ class TestEncoderFolders:
         with pytest.raises(ValueError, match="the file lacks 16 of the encoder's weights"):
             load_encoder(str(tmp_path))
 
-    def test_that_hold_a_trained_classifier(self, bert_folder: Path, tmp_path: Path) -> None:
-        build(bert_folder)[0].save_pretrained(tmp_path)
-        with pytest.raises(ValueError, match="holds a trained relation classifier"):
-            load_config(str(tmp_path))
-
     def test_without_a_tokenizer(self, bert_folder: Path, tmp_path: Path) -> None:
         load_encoder(str(bert_folder)).save_pretrained(tmp_path)
         with pytest.raises(ValueError, match="its tokenizer has no words, only 5 special tokens"):

@@ -229,7 +229,7 @@ class TestRuns:
         for name, first in (("TRAIN_FILE.TXT", 1), ("TEST_FILE_FULL.TXT", 2)):
             text = f'{first}\t"A <e1>cord</e1> of the <e2>university</e2>."\nOther\n\n'
             (tmp_path / name).write_text(text)
-        semeval = ["--data", "semeval2010"]
+        semeval = ["--data", "semeval2010", "--validation_fraction", "0"]
         assert main(words_for(tmp_path, tmp_path / "a", *semeval, "--input", "entity_mask")) == 2
         assert "semeval2010 has none; inputs that work: plain" in capsys.readouterr().err
         bare = tmp_path / "bare"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,9 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
         done.append(result)
         for line in score_warnings(result, run.prepared.data):
             say(line)
+    told = run.folder / RESULTS
+    if len(run.finished) == len(run.seeds) and told.is_file():  # with the versions that made the numbers
+        return json.loads(told.read_text(encoding="utf-8"))
     results = run_results(run, done)
     if writes():
         with saving("the results", at=run.folder):

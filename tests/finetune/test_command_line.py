@@ -10,6 +10,7 @@ import pytest
 from finetune.__main__ import main
 from finetune.arguments import check_seeds
 from finetune.command_line import parse_arguments
+from finetune.train import seed_arguments
 from finetune.trainer_arguments import REFUSED, computes_bf16
 
 
@@ -64,6 +65,15 @@ def test_bf16_is_decided_where_nobody_did(monkeypatch: pytest.MonkeyPatch) -> No
         for words, given in ((["--bf16"], True), (["--bf16", "false"], False)):
             arguments = parse_arguments(["--output_dir", "o", "--use_cpu", *words])[3]
             assert (arguments.bf16, arguments.bf16_decided_here) == (given, False)
+
+
+def test_sharding_goes_through_to_the_trainer(tmp_path: Path) -> None:
+    words = ["--output_dir", "o", "--use_cpu", "--fsdp", "--fsdp_config", '{"cpu_offload": true}']
+    given = parse_arguments(words)[3]
+    arguments = seed_arguments(given, seed=3, folder=tmp_path, select_by=None)
+    assert arguments.fsdp is True
+    assert arguments.fsdp_config["cpu_offload"] is True
+    assert arguments.fsdp_plugin_args == given.fsdp_plugin_args
 
 
 def test_help_without_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,9 @@ class RelationClassifierConfig(PreTrainedConfig):
         if self.bag_pooling is not None:
             check_pooling(self.bag_pooling)
         check_combination(input_format=self.input_format, representation=self.representation)
-        if isinstance(self.encoder, WordEncoderConfig) != (self.representation == SENTENCE):
+        # By name: the class may be that of another copy of this code, one that came with a saved model.
+        on_words = self.encoder.model_type == WordEncoderConfig.model_type
+        if on_words != (self.representation == SENTENCE):
             raise ValueError(
                 f"the representation {self.representation!r} does not go with an encoder of the kind "
                 f"{self.encoder.model_type!r}: {SENTENCE!r} belongs to word encoders, and the others do not."

@@ -1,5 +1,6 @@
 """Classifiers on word encoders: saved and loaded, in bags, and with ranked relations."""
 
+import json
 import os
 import subprocess
 import sys
@@ -93,6 +94,51 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(tmp_path: Path
         assert expected.isfinite().all()
         for auto in ("AutoModelForSequenceClassification", "AutoModel"):
             assert torch.equal(torch.load(folder / f"{auto}.pt", weights_only=True), expected)
+
+
+ELSEWHERE = """
+import json, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "finetune":
+            raise ImportError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Blocked())
+import torch
+from transformers import AutoModel, pipeline
+
+torch.set_num_threads(1)
+for folder in sys.argv[1:]:
+    assert type(AutoModel.from_pretrained(folder, trust_remote_code=True)).__module__.startswith("transf")
+    relations = pipeline("relation-classification", model=folder, trust_remote_code=True)
+    print(json.dumps(relations(json.loads(sys.stdin.readline()))))
+"""
+
+
+def test_where_this_project_is_not_installed(tmp_path: Path) -> None:
+    spans = [dict(zip(("start", "end"), pair, strict=True)) for pair in ((0, 12), (25, 33))]
+    record = {"sentence": SENTENCES[0], "head": spans[0], "tail": spans[1]}
+    folders, expected = [], []
+    for architecture, head in SYSTEMS[1:]:
+        model, tokenizer = build(architecture, head)
+        folders.append(tmp_path / f"{architecture}_{head}")
+        model.save_pretrained(folders[-1])
+        tokenizer.save_pretrained(folders[-1])
+        with torch.no_grad():
+            expected.append(model(**batch_of(tokenizer, rows=[0])).logits[0].softmax(dim=0).tolist())
+    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
+    shown = subprocess.run(
+        [sys.executable, "-I", "-c", ELSEWHERE, *map(str, folders)],
+        input=(json.dumps(record) + "\n") * len(folders),
+        capture_output=True,
+        text=True,
+        env=environment | {"OMP_NUM_THREADS": "1"},
+        cwd=tmp_path,
+    )
+    assert shown.returncode == 0, shown.stderr[-3000:]
+    for scores, line in zip(expected, shown.stdout.splitlines(), strict=True):
+        assert list(json.loads(line)["scores"].values()) == pytest.approx(scores, abs=1e-6)
 
 
 @pytest.mark.parametrize(("architecture", "head"), SYSTEMS)

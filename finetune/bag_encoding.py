@@ -89,11 +89,14 @@ def score_bags(
     """
     usable = (rows[2] >= 0).all(dim=1)
     options: dict[str, Any] = {"pooling": pooling, "negative_id": negative_id, "multi_label": multi_label}
+    # As the logits of rows: the products of `att` would be rounded to 16 bits under autocast, and tie.
+    exact = torch.autocast(rows[0].device.type, enabled=False)
     if labels is None:
         row_logits = score_in_chunks(
             score_rows, rows, tokens_per_chunk=tokens_per_chunk, recompute=torch.is_grad_enabled()
         )
-        return prediction_scores(row_logits=row_logits, usable=usable, bag_sizes=bag_sizes, **options)
+        with exact:
+            return prediction_scores(row_logits=row_logits, usable=usable, bag_sizes=bag_sizes, **options)
     if pooling in ("one", "max"):
         bags = torch.arange(len(bag_sizes), device=bag_sizes.device).repeat_interleave(bag_sizes)
         shared = usable & (torch.bincount(bags[usable], minlength=len(bag_sizes)) > 1)[bags]
@@ -115,6 +118,7 @@ def score_bags(
             rows = (rows[0][keep], rows[1][keep], rows[2][keep], rows[3][keep])
             usable, bag_sizes = usable[keep], torch.bincount(bags[keep], minlength=len(bag_sizes))
     row_logits = score_in_chunks(score_rows, rows, tokens_per_chunk=tokens_per_chunk, recompute=True)
-    return training_logits(
-        row_logits=row_logits, usable=usable, bag_sizes=bag_sizes, labels=labels, **options
-    )
+    with exact:
+        return training_logits(
+            row_logits=row_logits, usable=usable, bag_sizes=bag_sizes, labels=labels, **options
+        )

@@ -124,6 +124,19 @@ def test_the_loss_of_training(pooling: str, multi_label: bool, bert_folder: Path
             torch.testing.assert_close(parameter.grad, gradient, msg=name, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_scores_of_bags_stay_in_float32_under_autocast(pooling: str, bert_folder: Path, batch) -> None:
+    model = build(bert_folder, bag_pooling=pooling).eval()
+    for labels in (None, label_ids(False)):
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            if labels is not None:
+                model.train()
+                model.dropout.p = 0.0
+            logits = model(**batch, bag_sizes=SIZES, labels=labels).logits[[0, 1, 3]]
+        assert logits.dtype == torch.float32
+        assert (logits != logits.bfloat16().float()).any(dim=1).all()
+
+
 def test_single_sentences_are_bags_of_one_in_prediction(bert_folder: Path, batch) -> None:
     for pooling in POOLINGS:
         model = build(bert_folder, bag_pooling=pooling).eval()

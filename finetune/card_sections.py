@@ -49,9 +49,14 @@ def without_places(arguments: Mapping[str, Any]) -> dict[str, Any]:
     {'data_dir': 'nyt-h', 'seeds': [9]}
     """
     return {
-        name: PurePath(value).name if name in _PLACES and value and not hub_name(str(value)) else value
-        for name, value in arguments.items()
+        name: PurePath(value).name if _is_place(name, value) else value for name, value in arguments.items()
     }
+
+
+def _is_place(name: str, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    return PurePath(value).is_absolute() or (name in _PLACES and hub_name(value) is None)
 
 
 def description_text(results: Mapping[str, Any], encoder: str, data: str, seed: str | None) -> str:

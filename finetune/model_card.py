@@ -98,7 +98,6 @@ def run_card(
         metadata=metadata,
         values={
             "title": title,
-            "warning": None,
             "description": description_text(results, encoder, data, seed),
             "usage": usage_text(results, repo_id),
             "sections": [{"title": title, "body": body} for title, body in sections],

@@ -115,7 +115,7 @@ def model_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str
 
     Args:
         metadata: plain values, among them library_name, pipeline_tag, tags and model-index.
-        values: title, warning (None or a sentence), description, usage, sections (each a title and a body),
+        values: title, description, usage, sections (each a title and a body),
             citation.
 
     Raises:

@@ -106,7 +106,9 @@ def test_the_metric_and_the_commands_import_nothing_heavy():
         assert shown.stdout.strip() == "[]", module
 
 
-@pytest.mark.parametrize("module", ["weighted_f1_metric", "nyt_h_dataset", "finetune", "leaderboard"])
+@pytest.mark.parametrize(
+    "module", ["weighted_f1_metric", "nyt_h_dataset", "finetune", "finetune.push", "hub_cards", "leaderboard"]
+)
 def test_help_of_each_command(module):
     shown = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, cwd=ROOT)
     assert shown.returncode == 0, shown.stderr

@@ -43,6 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from .checkpoints import SavingError
     from .multi_seed import finish_run
     from .prediction_records import TrainingDivergedError
+    from .report_tables import report_sections
     from .results import score_table
 
     try:
@@ -50,7 +51,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except (TrainingDivergedError, SavingError) as error:
         return _refused(error)
     if writes():
-        print(f"\n{score_table(results)}\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
+        tables = [score_table(results), *(f"{title}\n\n{body}" for title, body in report_sections(results))]
+        print("\n" + "\n\n".join(tables) + f"\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
         training = run.arguments[3]
         if training.push_to_hub:
             return _pushed(run.folder, training)

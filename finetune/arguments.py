@@ -183,6 +183,21 @@ class RunArguments:
         default=None,
         metadata={"help": "How much better counts as better, with --early_stopping_patience. Default: 0."},
     )
+    reference_lines: bool = field(
+        default=False,
+        metadata={
+            "help": "Also report what the majority relation and the entity types alone score, and train the "
+            "same model, with the same seeds, on sentences whose entities are blanks and on the entities "
+            "without a sentence (folders reference-*): three trainings for each seed instead of one."
+        },
+    )
+    figures: bool = field(
+        default=True,
+        metadata={
+            "help": "Draw figures/*.png: averages, precision against recall, F1 by support. Needs "
+            "matplotlib; without it the run says so and goes on."
+        },
+    )
     overwrite: bool = field(
         default=False,
         metadata={

@@ -21,9 +21,10 @@ from .card_sections import (
     training_text,
     usage_text,
 )
+from .figures import FIGURES
+from .report_tables import report_sections
 
 PLACEHOLDER = "PATH_OR_REPO_ID"
-FIGURES = "figures"
 _TASK = "Relation classification"
 _CITATION = """\
 @inproceedings{baldini-soares-etal-2019-matching,
@@ -64,6 +65,7 @@ def run_card(
     dataset = dataset_id or hub_dataset(results)
     sections = [
         ("Results", results_text(results, seed)),
+        *report_sections(results),
         ("Relations", classes_text(results)),
         *([("Pictures", pictures_text(figures))] if figures else []),
         ("Data", data_text(results, dataset)),

@@ -11,10 +11,12 @@ from typing import Any
 from .arguments import DataArguments, ModelArguments, RunArguments
 from .checkpoints import saving
 from .evaluation import numbers_only
+from .false_alarms import mean_false_alarms
 from .model_card import figure_paths, run_card
 from .output_folder import claim_folder
 from .preparation import Prepared, plan_lines, prepare
 from .processes import wait_for_all, writes
+from .reference_lines import TRAINED, changed_data
 from .results import (
     PAGE,
     RESULTS,
@@ -26,9 +28,10 @@ from .results import (
     versions,
     write_atomically,
 )
+from .run_report import drawn_figures, prediction_runs, seen_pairs_results, untrained_results
 from .run_warnings import data_warnings, score_warnings
 from .selection import check_selection
-from .train import build_trainer, check_run, run_seed
+from .train import PREDICTIONS, build_trainer, check_run, run_seed
 from .trainer_arguments import RelationTrainingArguments, given_values
 
 Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingArguments]
@@ -68,7 +71,12 @@ def start_run(arguments: Arguments) -> Run:
     prepared = prepare(*arguments)
     check_selection(prepared)
     check_run(prepared, run_arguments)
-    folder = Path(str(training_arguments.output_dir))
+    return _claimed(arguments, seeds, prepared, Path(str(training_arguments.output_dir)))
+
+
+def _claimed(arguments: Arguments, seeds: tuple[int, ...], prepared: Prepared, folder: Path) -> Run:
+    """The run in its folder, which is claimed, and read for the seeds that are finished."""
+    _, _, run_arguments, training_arguments = arguments
     if writes():
         claim_folder(
             folder,
@@ -122,8 +130,11 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     if len(run.finished) == len(run.seeds) and told.is_file():  # with the versions that made the numbers
         return json.loads(told.read_text(encoding="utf-8"))
     results = run_results(run, done)
+    if run_arguments.reference_lines:
+        results["reference_lines"] = _reference_results(run, say)
     if writes():
         with saving("the results", at=run.folder):
+            results |= _from_predictions(run, results, say)
             write_atomically(run.folder / PAGE, run_card(results, figures=figure_paths(run.folder)))
             write_atomically(run.folder / RESULTS, to_json(results))
     return results
@@ -133,11 +144,45 @@ def _say_nothing(line: str) -> None:
     """For the processes that do not report."""
 
 
+def _from_predictions(run: Run, results: Mapping[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
+    """What is made from the prediction files: scores of seen and unseen pairs, and the figures."""
+    data, track = run.prepared.data, run.arguments[0].track
+    runs = prediction_runs([run.folder / f"seed-{seed}" / PREDICTIONS for seed in run.seeds])
+    figures: list[str] = []
+    if run.arguments[2].figures:
+        scored = track if results["echo"] is not None else None
+        figures, why_not = drawn_figures(run.folder, data=data, track=scored, runs=runs)
+        if why_not is not None:
+            say(f"no figures: {why_not}")
+    seen = seen_pairs_results(data=data, track=track, runs=runs, multi_label=run.prepared.multi_label)
+    return {"seen_pairs": seen, "figures": figures}
+
+
+def _reference_results(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
+    """Name -> `n`, `mean` and `sd` of each reference line; the trained ones are runs in their own folders."""
+    data_arguments, model_arguments, run_arguments, training_arguments = run.arguments
+    options = dataclasses.replace(run_arguments, reference_lines=False, figures=False)
+    arguments = (data_arguments, model_arguments, options, training_arguments)
+    lines: dict[str, Any] = {
+        **untrained_results(
+            data=run.prepared.data, track=data_arguments.track, multi_label=run.prepared.multi_label
+        )
+    }
+    for name in TRAINED:
+        say(f"reference line {name}: the same training on changed sentences")
+        prepared = prepare(*arguments, data=changed_data(run.prepared.data, name))
+        folder = run.folder / f"reference-{name.replace('_', '-')}"
+        results = finish_run(_claimed(arguments, run.seeds, prepared, folder), say=say)
+        lines[name] = {key: results[key] for key in ("n", "mean", "sd")}
+    return lines
+
+
 def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
     """The content of results.json."""
     data = run.prepared.data
     test = [numbers_only(result.scores["test"]) for result in done]
     first = done[0].scores["test"]
+    alarms = [result.false_alarms for result in done if result.false_alarms is not None]
     return {
         "track": run.arguments[0].track,
         "n": len(done),
@@ -147,6 +192,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         "undefined": sorted({name for result in done for name in result.scores["test"]["undefined"]}),
         "signature": first["signature"],
         "selected_by": run.prepared.select_by,
+        "false_alarms": mean_false_alarms(alarms) if len(alarms) == len(done) else None,
         "seeds": {str(result.seed): _seed_entry(result) for result in done},
         "data": {
             "name": data.name,
@@ -164,7 +210,8 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
 
 def _seed_entry(result: SeedResult) -> dict[str, Any]:
     scores = {split: numbers_only(values) for split, values in result.scores.items()}
-    return {**scores, "training": result.training}
+    alarms = {} if result.false_alarms is None else {"false_alarms": result.false_alarms}
+    return {**scores, **alarms, "training": result.training}
 
 
 def _as_given(arguments: Arguments) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .figures import FIGURES
 from .results import PAGE, RESULTS, to_json, write_atomically
 from .trainer_arguments import NUMBERS_DO_NOT_DEPEND_ON
 
@@ -64,7 +65,11 @@ def claim_folder(
                 raise ValueError(f"{path} is a file, where the folder of seed {seed} belongs; delete it.")
         return
     # results.json goes first: a folder that has one always holds the whole run it tells of.
-    ours = [name for name in there if name in (RESULTS, PAGE, STARTED) or name.startswith("seed-")]
+    ours = [
+        name
+        for name in there
+        if name in (RESULTS, PAGE, STARTED, FIGURES) or name.startswith(("seed-", "reference-"))
+    ]
     for name in sorted(ours, key=lambda name: name != RESULTS):
         path = folder / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -24,6 +24,8 @@ from .trained_source import check_labels
 from .trainer_arguments import RelationTrainingArguments, global_batch_size
 
 EVALUATED = ("validation", "test")
+# Predicted, and counted apart: rows of the negative relation.
+NEGATIVE_ROWS = "na"
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,10 @@ def prepare(
     model_arguments: ModelArguments,
     run_arguments: RunArguments,
     training_arguments: RelationTrainingArguments,
+    *,
+    data: RelationData | None = None,
 ) -> Prepared:
-    """Read and encode; every fault of the input shows here, before any training.
+    """Read, unless `data` are given, and encode; every fault of the input shows here, before any training.
 
     Raises:
         FileNotFoundError: `data_dir` or a file in it is not there.
@@ -74,7 +78,7 @@ def prepare(
             "target to smooth; leave it out."
         )
     source = pretrained_source(model_arguments) if model_arguments.encoder == "pretrained" else None
-    data = read_data(data_arguments)
+    data = read_data(data_arguments) if data is None else data
     source = source or word_source(model_arguments, data.splits["train"])
     shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
     if source.trained is not None:
@@ -124,7 +128,7 @@ def _encode(
     pad_id = row_encoder.tokenizer.pad_token_id
     batches: dict[str, UnitBatches] = {}
     counts, first_id = {}, 0
-    for split in ("train", *EVALUATED):
+    for split in ("train", *EVALUATED, NEGATIVE_ROWS):
         if split not in data.splits:
             continue
         rows = data.splits[split]

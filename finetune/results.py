@@ -31,12 +31,15 @@ class SeedResult:
         scores: Split -> the dict of `evaluation.score_records`, for the evaluated splits.
         training: Steps, the step whose weights were used, mean loss, seconds, examples per second.
         only_negative: Whether every test row was given the negative relation, the sign of a run that failed.
+        false_alarms: What `false_alarms.false_alarms` says of the rows of the negative relation; None unless
+            they were predicted.
     """
 
     seed: int
     scores: dict[str, dict[str, Any]]
     training: dict[str, Any]
     only_negative: bool
+    false_alarms: dict[str, Any] | None = None
 
 
 def write_seed(folder: Path, result: SeedResult) -> None:

@@ -21,9 +21,10 @@ from .bag_units import UnitBatches
 from .batching import as_is
 from .checkpoints import last_good, saving
 from .encoders import build_classifier, load_trained
+from .false_alarms import false_alarms
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
-from .preparation import EVALUATED, Prepared
+from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
 from .processes import wait_for_all, writes
 from .progress import EvaluationLines, ProgressBars
 from .relation_trainer import RelationTrainer
@@ -33,6 +34,7 @@ from .trainer_arguments import RelationTrainingArguments
 
 CHECKPOINTS = "checkpoints"
 PREDICTIONS = "predictions.jsonl"
+NA_PREDICTIONS = "na_predictions.jsonl"
 
 
 def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
@@ -143,7 +145,8 @@ def build_trainer(
 def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> SeedResult:
     """Train one seed, or go on with it, score it, and write `folder`.
 
-    The folder then holds the model, the tokenizer, predictions.jsonl, metrics.json and training.json.
+    The folder then holds the model, the tokenizer, predictions.jsonl, metrics.json and training.json; with
+    rows of the negative relation also na_predictions.jsonl.
 
     Returns:
         The scores of validation and test, made from the prediction records as written.
@@ -170,6 +173,13 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
             config.threshold = chosen_threshold(prepared, outputs, config.score_activation)
         records = split_records(prepared, split, outputs, config.score_activation, config.threshold)
         scores[split] = split_scores(prepared, split, records)
+    alarms, na_records = None, []
+    if NEGATIVE_ROWS in prepared.batches:
+        outputs = predicted_logits(trainer, prepared.batches[NEGATIVE_ROWS])
+        na_records = split_records(
+            prepared, NEGATIVE_ROWS, outputs, config.score_activation, config.threshold
+        )
+        alarms = false_alarms(na_records, negative_relation=prepared.data.negative_relation)
     state, negative = trainer.state, prepared.data.negative_relation
     examples = (state.epoch or 0.0) * len(prepared.batches["train"])
     result = SeedResult(
@@ -184,6 +194,7 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
             **({"threshold": config.threshold} if prepared.multi_label else {}),
         },
         only_negative=all(record["pred"] in (negative, []) for record in records),
+        false_alarms=alarms,
     )
     with saving(f"what seed {result.seed} gave", at=folder):
         trainer.save_model(str(folder))
@@ -191,6 +202,8 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
             (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
             prepared.source.tokenizer.save_pretrained(folder)
             write_predictions(folder / PREDICTIONS, records)
+            if na_records:
+                write_predictions(folder / NA_PREDICTIONS, na_records)
             write_seed(folder, result)
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     return result

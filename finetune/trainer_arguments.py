@@ -59,7 +59,17 @@ NEEDS_GPU = {
 # Flags that do not touch the numbers: a run that goes on may have others. The data are compared by content.
 NUMBERS_DO_NOT_DEPEND_ON = frozenset(
     (
-        *("data_dir", "dataset_name", "overwrite", "push_to_hub", "save_steps", "ddp_timeout", "debug"),
+        *(
+            "data_dir",
+            "dataset_name",
+            "figures",
+            "overwrite",
+            "reference_lines",
+            "push_to_hub",
+            "save_steps",
+            "ddp_timeout",
+            "debug",
+        ),
         *("dataloader_num_workers", "dataloader_persistent_workers", "dataloader_pin_memory"),
         *("dataloader_prefetch_factor", "disable_tqdm", "include_num_input_tokens_seen", "log_level"),
         *("log_level_replica", "log_on_each_node", "logging_first_step", "logging_nan_inf_filter"),

@@ -5,7 +5,9 @@ same functions.
 """
 
 from . import space
+from .average_plots import plot_averages
 from .comparison import Comparison, compare_runs
+from .comparison_table import truth_name
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
@@ -24,7 +26,7 @@ from .ranking import PRCurve, pr_curve, ranking_measures
 from .resampling import bootstrap_interval, randomization_test
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .tables import track_table
-from .track_figures import write_track_figures
+from .track_figures import draw_track_figures, write_figures, write_track_figures
 from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
 from .trainer_hook import make_compute_metrics
@@ -51,12 +53,14 @@ __all__ = [
     "comparable",
     "compare_runs",
     "data_fingerprint",
+    "draw_track_figures",
     "exponent_curve",
     "f1_family",
     "family_from_counts",
     "label_statistics",
     "make_compute_metrics",
     "parse_signature",
+    "plot_averages",
     "plot_class_weights",
     "plot_exponent_curve",
     "plot_f1_by_support",
@@ -74,6 +78,8 @@ __all__ = [
     "space",
     "track_statistics",
     "track_table",
+    "truth_name",
+    "write_figures",
     "write_predictions",
     "write_track_figures",
 ]

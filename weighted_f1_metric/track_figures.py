@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .average_plots import plot_averages
+from .family import family_from_counts
 from .plots import plot_class_weights, plot_f1_by_support, plot_pr_curves, plot_relation_coverage
 from .ranking import pr_curve, ranking_measures
 from .track_statistics import track_statistics, truth_pairs
@@ -17,22 +20,32 @@ if TYPE_CHECKING:
 NUM_COVERAGE_POINTS = 40
 
 
-def draw_track_figures(**inputs: Any) -> dict[str, Figure]:
-    """Name -> figure: class weights and F1 by support of each truth, with scores PR curves and coverage.
+def draw_track_figures(
+    *, predictions: Any, more_runs: Sequence[Any] = (), **inputs: Any
+) -> dict[str, Figure]:
+    """Name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
 
     Args:
-        inputs: the arguments of `track_statistics`.
+        predictions: of one run, as for `track_statistics`; F1 by support and coverage are drawn of this one.
+        more_runs: predictions of further runs of the same system (other seeds): the averages and the PR
+            curves are means over all runs, with their standard deviations.
+        inputs: the other arguments of `track_statistics`.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    statistics = track_statistics(**inputs)
+    runs = [track_statistics(predictions=run, **inputs) for run in (predictions, *more_runs)]
+    statistics = runs[0]
     counts = {prefix: statistics.class_counts(prefix) for prefix in statistics.truths}
     figures: dict[str, Figure] = {}
+    averages = {}
     for prefix, truth_counts in counts.items():
         if truth_counts.support.sum():
             figures[f"class_weights_{prefix}"] = plot_class_weights(truth_counts)
             figures[f"f1_by_support_{prefix}"] = plot_f1_by_support({prefix: truth_counts})
+            averages[prefix] = [family_from_counts(run.class_counts(prefix)) for run in runs]
+    if averages:
+        figures["averages"] = plot_averages(averages)
     scores = statistics.predictions.scores
     if scores is not None:
         curves, coverage = {}, {}
@@ -40,7 +53,11 @@ def draw_track_figures(**inputs: Any) -> dict[str, Figure]:
             gold, candidates = truth_pairs(prefix, statistics.units)
             if not gold.any():
                 continue
-            curves[prefix] = [pr_curve(scores=scores, gold=gold, candidates=candidates)]
+            curves[prefix] = [
+                pr_curve(scores=run.predictions.scores, gold=gold, candidates=candidates)
+                for run in runs
+                if run.predictions.scores is not None
+            ]
             step = max(1, int(candidates.sum()) // NUM_COVERAGE_POINTS)
             ks = tuple(range(step, int(candidates.sum()) + 1, step))
             coverage[prefix] = ranking_measures(scores=scores, gold=gold, candidates=candidates, ks=ks)
@@ -53,16 +70,17 @@ def draw_track_figures(**inputs: Any) -> dict[str, Figure]:
 
 
 def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
-    """The paths of the figures written, a PNG file each.
+    """The paths of the figures written; `inputs` are the arguments of `draw_track_figures`."""
+    return write_figures(folder, draw_track_figures(**inputs))
+
+
+def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:
+    """The paths of the figures written, <name>.png for each, there whole or not at all.
 
     Args:
         folder: where to write; made when it is not there.
-        inputs: the arguments of `track_statistics`.
-
-    Raises:
-        ImportError: matplotlib is not installed.
+        figures: name -> figure.
     """
-    figures = draw_track_figures(**inputs)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, figure in figures.items():

@@ -175,6 +175,7 @@ FLAGS = [
     "--learning_rate=3e-3",
     "--disable_tqdm=true",
     "--logging_strategy=no",
+    "--figures=false",
 ]
 
 

@@ -136,11 +136,6 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read_tacred(str(tmp_path))
 
 
-def test_relations_that_only_test_has_are_said(tmp_path: Path) -> None:
-    data = read_tacred(write(tmp_path, test=[SECOND, RECORD | {"relation": "org:founded"}]))
-    assert data.notes == ("test has 1 relations that train has not: org:founded",)
-
-
 def test_a_run(
     tmp_path: Path, words_for: Callable[..., list[str]], results_of: Callable[[Path], dict]
 ) -> None:

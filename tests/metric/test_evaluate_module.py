@@ -20,7 +20,8 @@ FOLDER = Path(weighted_f1_metric.__file__).parent
 ENTRY = FOLDER / "weighted_f1_metric.py"
 # What belongs to the shell around the pure functions; none of it may be copied with the module.
 SHELL = {
-    "__init__", "__main__", "plots", "track_figures", "score_command", "compare_command", "stats_command",
+    "__init__", "__main__", "average_plots", "plots", "track_figures", "score_command", "compare_command",
+    "stats_command",
     "comparison", "resampling", "trainer_hook", "prediction_files", "output_files", "tables",
 }  # fmt: skip
 

@@ -11,8 +11,10 @@ pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 from matplotlib.figure import Figure
 
 from weighted_f1_metric import plots
+from weighted_f1_metric.average_plots import plot_averages
 from weighted_f1_metric.counts import class_counts
 from weighted_f1_metric.exponent_curve import exponent_curve
+from weighted_f1_metric.family import family_from_counts
 from weighted_f1_metric.ranking import pr_curve, ranking_measures
 from weighted_f1_metric.weighting import class_weights
 
@@ -56,11 +58,16 @@ def curve():
     return exponent_curve(counts_a=both[0], counts_b=both[1])
 
 
+def families(num_runs):
+    return [family_from_counts(counts(seed)) for seed in range(num_runs)]
+
+
 FIGURES = {
     "weights": lambda: plots.plot_class_weights(counts(), title="Title"),
     "pr": lambda: plots.plot_pr_curves({"dsgt": curves(), "magt": curves()}),
     "coverage": lambda: plots.plot_relation_coverage({"x": coverage(), "y": coverage(1)}, num_relations=5),
     "support": lambda: plots.plot_f1_by_support({"x": counts(), "y": counts(1)}),
+    "averages": lambda: plot_averages({"dsgt": families(3), "magt": families(2)}),
     "exponent": lambda: plots.plot_exponent_curve(curve(), name_a="x", name_b="y"),
 }
 
@@ -122,6 +129,22 @@ def test_pr_band_is_one_sd_around_the_mean_of_the_runs():
     near = band[np.isclose(band[:, 0], x[place])][:, 1]
     sd = np.std(at, ddof=1)
     assert sorted(near) == pytest.approx([np.mean(at) - sd, np.mean(at) + sd], abs=0.01)
+
+
+def test_averages_are_means_with_their_sd():
+    runs = families(3)
+    axes = plot_averages({"magt": runs, "dsgt": runs[:1]}).axes[0]
+    names = ["micro", "weighted", "dodrans", "entropy", "macro"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == names
+    points, one_run = [line for line in axes.lines if not line.get_label().startswith("_")]
+    values = np.array([[run[f"{name}_f1"] for name in names] for run in runs])
+    assert list(points.get_ydata()) == pytest.approx(values.mean(axis=0))
+    assert list(one_run.get_ydata()) == pytest.approx(values[0])
+    assert points.get_label() == "MAGT (n = 3)"
+    assert len(axes.containers) == 1, "one run has no bar"
+    (bars,) = axes.containers[0].lines[2]
+    heights = [segment[1, 1] - segment[0, 1] for segment in bars.get_segments()]
+    assert heights == pytest.approx(2 * values.std(axis=0, ddof=1))
 
 
 def test_coverage_is_drawn_by_rising_k_without_undefined_points():
@@ -187,6 +210,12 @@ EMPTY = class_counts(predictions=["NA"], references=["NA"], labels=["a", "NA"], 
             "`scores` of 'x' have no relations_covered_at_K; keys are 'auc'",
         ),
         (lambda: plots.plot_f1_by_support({}), "`counts` is empty"),
+        (lambda: plot_averages({}), "`scores` is empty"),
+        (lambda: plot_averages({"x": []}), "has a name without runs"),
+        (
+            lambda: plot_averages({"x": [{"micro_fbeta": 1.0}]}),
+            "no key that ends in _f1; they hold micro_fbeta",
+        ),
         (lambda: plots.plot_f1_by_support({"x": EMPTY}), r"`counts\['x'\].support` is empty"),
     ],
 )

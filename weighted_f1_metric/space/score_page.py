@@ -41,6 +41,7 @@ CSV_COLUMNS = {
 SHARED_CSV_COLUMNS = ("label", "relation")
 MEASURES = ("precision", "recall", "f1")
 FIGURE_CAPTIONS = {
+    "averages": "F1 under each average",
     "class_weights": "What each class weighs under each average",
     "f1_by_support": "F1 of each class against its support",
     "pr_curves": "Precision against recall",

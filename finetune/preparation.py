@@ -11,7 +11,7 @@ import numpy as np
 from .arguments import DataArguments, ModelArguments, RunArguments, check_track
 from .bag_batches import BagBatches
 from .bag_threshold import DEFAULT_THRESHOLD
-from .bag_units import UnitBatches, evaluated_units, training_units
+from .bag_units import UnitBatches, evaluated_units, scored_track, training_units
 from .batching import RowBatches
 from .encoder_sources import EncoderSource, pretrained_source, word_source
 from .encoders import add_entity_tokens
@@ -193,7 +193,11 @@ def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_see
     for split, counts in prepared.counts.items():
         unusable = counts["num_cannot_be_kept"] + counts["num_not_found"]
         if counts["num_windowed"] or unusable:
-            fate = "left out of training" if split == "train" else "scored as the negative relation"
+            fate = "scored as the negative relation"
+            if split == "train":
+                fate = "left out of training"
+            elif scored_track(prepared.track, split) == "bag2bag":
+                fate = "without a say in their bags"
             lines.append(
                 f"{split}: {counts['num_windowed']:,} rows cut to a window "
                 f"({counts['num_tokens_cut']:,} tokens), {unusable:,} {fate} ({counts['num_not_found']:,} "

@@ -168,11 +168,13 @@ def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
         for split, counts in data["splits"].items()
     ]
     header = ["split", *_COUNTS.values()]
+    fate = "are left out of training and scored as"
+    if results["track"] == "bag2bag":
+        fate = "are left out of training and have no say in their bags; a bag without others is scored as"
     notes = "".join(f" {note[0].upper()}{note[1:]}." for note in data["notes"])
     return (
         f"{where}{at}, fingerprint {_code(data['fingerprint'])}.\n\n{markdown_table(header, rows)}\n\n"
-        "Rows without both entities are left out of training and scored as "
-        f"{_code(data['negative_relation'])}.{notes.replace('<', '&lt;')}"
+        f"Rows without both entities {fate} {_code(data['negative_relation'])}.{notes.replace('<', '&lt;')}"
     )
 
 

@@ -209,6 +209,11 @@ def test_the_whole_card(card: str) -> None:
     }
 
 
+def test_rows_without_entities_in_bags() -> None:
+    body = run_card({**RESULTS, "track": "bag2bag"}, repo_id="user/re", seed="9", dataset_id=None, figures=[])
+    assert "have no say in their bags; a bag without others is scored as `NA`." in body
+
+
 def test_machines_read_every_f1_with_its_signature(card: str) -> None:
     found = {result.metric_name: result for result in ModelCard(card).data.eval_results}
     assert set(found) == {f"{truth}_{name}_f1" for truth in TRUTHS for name in NAMES}

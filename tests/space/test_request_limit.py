@@ -1,11 +1,13 @@
-"""Requests that are too large: refused when they say so, cut when they do not."""
+"""Requests that no page sends: too large ones, files of the server, wrong arguments."""
 
 import asyncio
 import socket
+import urllib.error
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.space.space_server import call, read
 from weighted_f1_metric.space import RequestLimit
 
 
@@ -60,3 +62,35 @@ def test_a_gigabyte_is_refused_by_the_space_when_it_is_declared(metric_space):
             b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
         )
         assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+
+
+def file_at(path):
+    return {"path": path, "meta": {"_type": "gradio.FileData"}}
+
+
+TRACK = ["NA", "rows", "error", False]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("score_track", ["bag2bag", *[file_at("/etc/passwd")] * 3, *TRACK]),
+        ("score_track", ["bag2bag", *[file_at("../../etc/passwd")] * 3, *TRACK]),
+        ("score_track", ["bag2bag", *[file_at("http://127.0.0.1:9/secret")] * 3, *TRACK]),
+        ("score_track", ["<b>", None, None, None, *TRACK]),
+        ("score_labels", ["a"]),
+        ("score_labels", ["a", None, "a", None, "", "<b>", False]),
+    ],
+)
+def test_a_call_that_the_page_does_not_make(metric_space, name, data):
+    events = call(metric_space[0], name, data)
+    assert "event: error" in events
+    for secret in ("root:", "Traceback", ".py", "/tmp/", "/home/"):
+        assert secret not in events
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "space/app.py", "weighted_f1_metric.py"])
+def test_files_of_the_server_cannot_be_asked_for(metric_space, path):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        read(f"{metric_space[0]}/gradio_api/file={path}")
+    assert refused.value.code in (403, 404)

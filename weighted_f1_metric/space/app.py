@@ -9,6 +9,7 @@ A thin shell: the pages are made by score_page.py and compare_page.py.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ from weighted_f1_metric.units import TRACKS  # noqa: E402
 
 DRAWING = '<div class="nyt-page"><p>Drawing the pictures ...</p></div>'
 LABELS, TRACK = "Labels", "A track of NYT-H"
+OWN_ID = "USER/weighted_f1_metric"  # in about.md; the Hub tells a Space its id
 # So many requests compute at a time, and so many more may wait.
 NUM_AT_A_TIME, NUM_WAITING = 4, 300
 
@@ -121,7 +123,8 @@ def build(example: ExampleFiles) -> gr.Blocks:
         with gr.Tab("Compare"):
             _compare_tab(example)
         with gr.Tab("About"):
-            gr.Markdown(Path(__file__).with_name("about.md").read_text(encoding="utf-8"))
+            about = Path(__file__).with_name("about.md").read_text(encoding="utf-8")
+            gr.Markdown(about.replace(OWN_ID, os.environ.get("SPACE_ID", OWN_ID)))
     return page
 
 

@@ -128,8 +128,12 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
             say(line)
     told = run.folder / RESULTS
     if len(run.finished) == len(run.seeds) and told.is_file():  # with the versions that made the numbers
-        return json.loads(told.read_text(encoding="utf-8"))
-    results = run_results(run, done)
+        results: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+        if not run_arguments.reference_lines or "reference_lines" in results:
+            return results
+        results["arguments"]["reference_lines"] = True
+    else:
+        results = run_results(run, done)
     if run_arguments.reference_lines:
         results["reference_lines"] = _reference_results(run, say)
     if writes():

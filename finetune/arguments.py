@@ -142,10 +142,10 @@ class ModelArguments:
                 "`--multi_label` does not go with `--classifier_head ranking` (`--encoder crcnn`), which "
                 "ranks the relations of a sentence against each other; leave one of them out."
             )
-        if on_words != (self.representation == SENTENCE):
+        if on_words and self.representation != SENTENCE:
             raise ValueError(
-                f"`--representation {self.representation}` does not go with `--encoder {self.encoder}`: "
-                f"{SENTENCE} belongs to the networks on words, and the others to pretrained encoders."
+                f"`--representation {self.representation}` does not go with `--encoder {self.encoder}`, "
+                f"which makes the vector of a sentence itself ({SENTENCE}); leave it out."
             )
 
 

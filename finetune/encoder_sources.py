@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .arguments import ModelArguments
 from .configuration import RelationClassifierConfig
 from .encoders import load_config, load_encoder, load_tokenizer, load_trained, max_sequence_length
+from .entity_inputs import SENTENCE
 from .relation_rows import RelationRows
 from .trained_source import check_flags
 from .word_encoders import WordEncoderConfig
@@ -55,6 +56,11 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
         max_length = arguments.max_length or config.max_length
         max_sequence_length(tokenizer=tokenizer, config=config.encoder, requested=max_length)  # type: ignore[arg-type]
         return EncoderSource(tokenizer=tokenizer, max_length=max_length, build=None, trained=config)
+    if arguments.representation == SENTENCE:
+        raise ValueError(
+            f"`--representation {SENTENCE}` is the vector of a network on words (`--encoder cnn` and "
+            f"others), and {name!r} is an encoder without one; use another representation."
+        )
     load_encoder(name)
     return EncoderSource(
         tokenizer=tokenizer,

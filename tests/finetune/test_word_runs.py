@@ -76,6 +76,26 @@ def test_marker_words_are_trained_too(sample: Path, tmp_path: Path) -> None:
     assert model.config.input_format == "markers"
 
 
+def test_training_goes_on_from_a_trained_network(
+    sample: Path, tmp_path: Path, results_of: Callable[[Path], dict]
+) -> None:
+    words = ["--data_dir", str(sample), *QUICK, "--eval_strategy=no", "--max_steps=1", "--learning_rate=0"]
+    assert main([*words, "--encoder=crcnn", "--output_dir", str(tmp_path / "first")]) == 0
+    network = str(tmp_path / "first" / "seed-42")
+    words += ["--representation=sentence", "--input=plain", "--classifier_head=ranking"]
+    assert main([*words, "--model_name_or_path", network, "--output_dir", str(tmp_path / "second")]) == 0
+    first, second = (results_of(tmp_path / name) for name in ("first", "second"))
+    assert second["mean"] == first["mean"], "with a learning rate of 0 the network stays as it was"
+
+
+def test_a_pretrained_encoder_has_no_vector_of_the_sentence(
+    sample: Path, bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), "--representation=sentence"]
+    assert main([*words, "--model_name_or_path", str(bert_folder)]) == 2
+    assert "`--representation sentence` is the vector of a network on words" in capsys.readouterr().err
+
+
 def arguments_of(*words: str):
     _, model, _, training = parse_arguments(["--data_dir=x", "--output_dir=y", *words])
     return model, training
@@ -113,10 +133,6 @@ def test_the_help_names_the_systems() -> None:
         (
             ["--encoder=cnn", "--representation=cls"],
             "`--representation cls` does not go with `--encoder cnn`",
-        ),
-        (
-            ["--representation=sentence"],
-            "`--representation sentence` does not go with `--encoder pretrained`",
         ),
         (["--encoder=rnn"], "invalid choice: 'rnn'"),
         (["--encoder"], "expected one argument"),

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .argument_values import check_values
 from .data_arguments import DataArguments
-from .entity_inputs import SENTENCE, check_combination
+from .entity_inputs import SENTENCE, check_combination, check_head
 
 
 @dataclass
@@ -40,12 +40,13 @@ class ModelArguments:
             "with the same labels."
         },
     )
-    representation: Literal["cls", "mention_pooling", "entity_start", "sentence"] = field(
+    representation: Literal["cls", "mention_pooling", "entity_start", "sentence", "masks"] = field(
         default="entity_start",
         metadata={
             "help": "How a sentence becomes one vector: cls takes the state at the first token, "
             "mention_pooling the maximum over each entity's own tokens, entity_start the states at the two "
-            "start markers (or masks); sentence is the vector that a network on word vectors makes."
+            "start markers (or masks); sentence is the vector that a network on word vectors makes; masks "
+            "are the states at the masks of a prompt."
         },
     )
     input: Literal[
@@ -56,23 +57,35 @@ class ModelArguments:
         "markers_punct",
         "typed_markers_punct",
         "entity_mask",
+        "prompt",
     ] = field(
         default="markers",
         metadata={
             "help": "How the entities are shown: plain (not at all), positions (segment embeddings), markers "
             "([E1] head [/E1], [E2] tail [/E2]), typed_markers (<S:TYPE> head </S:TYPE>, <O:TYPE> tail "
             "</O:TYPE>), markers_punct (@ head @, # tail #), typed_markers_punct (@ * type * head @, # ^ "
-            "type ^ tail #), entity_mask ([SUBJ-TYPE], [OBJ-TYPE] in their place). cls goes with plain and "
-            "markers; mention_pooling with plain, positions and markers; entity_start with all but plain and "
-            "positions."
+            "type ^ tail #), entity_mask ([SUBJ-TYPE], [OBJ-TYPE] in their place), prompt (PTR: "
+            "behind the sentence stands 'the [MASK] head [MASK] [MASK] [MASK] the [MASK] tail', see "
+            "--label_words; the encoder must be a masked language model, and --representation masks "
+            "--classifier_head label_words come with it). cls goes with plain and "
+            "markers; mention_pooling with plain, positions and markers; entity_start with the "
+            "others but plain, positions and prompt."
         },
     )
-    classifier_head: Literal["linear", "mlp", "ranking"] = field(
+    classifier_head: Literal["linear", "mlp", "ranking", "label_words"] = field(
         default="linear",
         metadata={
             "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear, "
             "ranking is one layer and a ranking loss, with the negative relation where every other score is "
-            "below 0."
+            "below 0; label_words are the language model's scores of a relation's words at the masks."
+        },
+    )
+    label_words: str | None = field(
+        default=None,
+        metadata={
+            "help": "The words at the masks, for --input prompt: a JSON object, relation -> five words (what "
+            "the head is, three between head and tail, what the tail is); `python -m finetune.label_words` "
+            "makes one from the relations' names. Default: the package's own for semeval2010 and tacred."
         },
     )
     max_length: int | None = field(
@@ -137,11 +150,9 @@ class ModelArguments:
             )
         if self.word_vectors is not None and not on_words:
             raise ValueError("`--word_vectors` is for the networks on words; give `--encoder` too.")
-        if self.multi_label and self.classifier_head == "ranking":
-            raise ValueError(
-                "`--multi_label` does not go with `--classifier_head ranking` (`--encoder crcnn`), which "
-                "ranks the relations of a sentence against each other; leave one of them out."
-            )
+        check_head(self.classifier_head, representation=self.representation, multi_label=self.multi_label)
+        if self.label_words is not None and self.input != "prompt":
+            raise ValueError("`--label_words` are the words of `--input prompt`; give that too.")
         if on_words and self.representation != SENTENCE:
             raise ValueError(
                 f"`--representation {self.representation}` does not go with `--encoder {self.encoder}`, "

@@ -77,6 +77,7 @@ def score_bags(
     negative_id: int,
     multi_label: bool,
     tokens_per_chunk: int,
+    num_labels: int | None = None,
 ) -> torch.Tensor:
     """Logits of the bags for the loss when `labels` are given, else outputs for prediction.
 
@@ -86,6 +87,7 @@ def score_bags(
     Args:
         score_rows, rows, tokens_per_chunk: As in `score_in_chunks`.
         bag_sizes, labels, pooling, negative_id, multi_label: As in `bag_pooling.training_logits`.
+        num_labels: As there; with `labels` only.
     """
     usable = (rows[2] >= 0).all(dim=1)
     options: dict[str, Any] = {"pooling": pooling, "negative_id": negative_id, "multi_label": multi_label}
@@ -97,6 +99,7 @@ def score_bags(
         )
         with exact:
             return prediction_scores(row_logits=row_logits, usable=usable, bag_sizes=bag_sizes, **options)
+    options["num_labels"] = num_labels
     if pooling in ("one", "max"):
         bags = torch.arange(len(bag_sizes), device=bag_sizes.device).repeat_interleave(bag_sizes)
         shared = usable & (torch.bincount(bags[usable], minlength=len(bag_sizes)) > 1)[bags]

@@ -93,6 +93,7 @@ def training_logits(
     labels: torch.Tensor,
     negative_id: int,
     multi_label: bool = False,
+    num_labels: int | None = None,
 ) -> torch.Tensor:
     """Logits of each bag for the loss, shape (num_bags, num_labels); 0 for a bag without usable rows.
 
@@ -105,6 +106,8 @@ def training_logits(
             num_labels).
         negative_id: The negative relation's label id.
         multi_label: Whether relations are predicted separately.
+        num_labels: How many columns are labels, where others stand behind them, which are pooled as the
+            labels are; default: all. Not with `multi_label`.
 
     Raises:
         ValueError: An unknown pooling, or sizes that do not add up to the rows.
@@ -125,7 +128,7 @@ def training_logits(
     if pooling == "att":
         weights = values[bags, :, labels].masked_fill(~there, -torch.inf).softmax(dim=1)
         return (weights.unsqueeze(1) @ values).squeeze(1)
-    gold = values.log_softmax(dim=2)[bags, :, labels]
+    gold = values[:, :, :num_labels].log_softmax(dim=2)[bags, :, labels]
     return values[bags, gold.masked_fill(~there, -torch.inf).argmax(dim=1)]
 
 
@@ -182,6 +185,7 @@ def deciding_rows(
     labels: torch.Tensor,
     negative_id: int,
     multi_label: bool = False,
+    num_labels: int | None = None,
 ) -> torch.Tensor:
     """Which rows `training_logits` is made of, bool, shape (num_rows,); the others get no gradient.
 
@@ -200,6 +204,7 @@ def deciding_rows(
             labels=labels,
             negative_id=negative_id,
             multi_label=multi_label,
+            num_labels=num_labels,
         )
         (reached,) = torch.autograd.grad(pooled.sum(), watched)
     return (reached != 0).any(dim=1)

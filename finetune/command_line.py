@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 USAGE = """python -m finetune --data_dir DIR --model_name_or_path ENCODER --output_dir OUT [...]
        python -m finetune --data_dir DIR --encoder pcnn [--word_vectors FILE] --output_dir OUT [...]
+       python -m finetune --data_dir DIR --input prompt --model_name_or_path ENCODER --output_dir OUT [...]
        python -m finetune settings.json      (or .yaml: the same names without dashes)
        python -m finetune demo               (a run on a synthetic sample, offline; see demo --help)"""
 DESCRIPTION = (
@@ -81,17 +82,22 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
     parser = _parser([*OWN_GROUPS, RelationTrainingArguments])
     if len(words) == 1 and words[0].endswith((".json", ".yaml", ".yml")):
         settings = _settings(Path(words[0]))
-        return cast("Arguments", parser.parse_dict(preset_flags(settings.get("encoder")) | settings))
-    parser.set_defaults(**preset_flags(_encoder(words)))
+        return cast(
+            "Arguments",
+            parser.parse_dict(preset_flags(settings.get("encoder"), settings.get("input")) | settings),
+        )
+    parser.set_defaults(**preset_flags(*_system(words)))
     groups = parser.parse_args_into_dataclasses(list(words), look_for_args_file=False)
     return cast("Arguments", groups)
 
 
-def _encoder(words: Sequence[str]) -> str | None:
-    """The encoder that the words name, before they are checked."""
+def _system(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """The encoder and the input that the words name, before they are checked."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--encoder", nargs="?")
-    return parser.parse_known_args(words)[0].encoder
+    parser.add_argument("--input", nargs="?")
+    found = parser.parse_known_args(words)[0]
+    return found.encoder, found.input
 
 
 def _settings(path: Path) -> dict[str, object]:

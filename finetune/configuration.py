@@ -11,7 +11,7 @@ from transformers import AutoConfig, PreTrainedConfig
 
 from .bag_encoding import TOKENS_PER_CHUNK
 from .bag_pooling import check_pooling, score_activation
-from .entity_inputs import SENTENCE, check_combination
+from .entity_inputs import SENTENCE, check_combination, check_head
 from .relation_pipeline import CUSTOM_PIPELINES
 from .word_encoders import WordEncoderConfig
 
@@ -31,11 +31,13 @@ class RelationClassifierConfig(PreTrainedConfig):
         id2label: Relation names by id, the negative relation included.
         negative_relation: The name that means "none of the relations".
         representation: How a row becomes one vector: "cls", "mention_pooling" or "entity_start"; "sentence"
-            with a word encoder, which makes it itself.
+            with a word encoder, which makes it itself; "masks" with the input "prompt", a vector each.
         input_format: How the entities are shown to the encoder, see `entity_inputs`.
         entity_types: Head types and tail types that have tokens of their own.
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
-        classifier_head: "linear", "mlp" or "ranking".
+        classifier_head: "linear", "mlp" or "ranking"; "label_words" with the representation "masks".
+        label_word_ids: Token ids of the words that a label has at the masks, shape (num_labels, 5).
+        mask_id: Id of the mask token, with `label_word_ids`.
         max_length: Most tokens per row that encoding keeps.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
@@ -55,6 +57,8 @@ class RelationClassifierConfig(PreTrainedConfig):
     entity_types: list[list[str]] | None = None
     marker_ids: list[int] | None = None
     classifier_head: str = "linear"
+    label_word_ids: list[list[int]] | None = None
+    mask_id: int | None = None
     max_length: int = 512
     bag_pooling: str | None = None
     multi_label: bool = False
@@ -66,8 +70,8 @@ class RelationClassifierConfig(PreTrainedConfig):
 
         Raises:
             ValueError: No encoder config, a negative relation that no label has, a representation that
-                does not go with the input or the encoder, an unknown pooling, or ranked labels that are
-                predicted separately.
+                does not go with the input, the encoder or the head, an unknown pooling, or ranked labels or
+                labels of words that are predicted separately.
         """
         if self.encoder is None:
             raise ValueError("`encoder` must be the config of the pretrained encoder.")
@@ -83,11 +87,9 @@ class RelationClassifierConfig(PreTrainedConfig):
                 f"the representation {self.representation!r} does not go with an encoder of the kind "
                 f"{self.encoder.model_type!r}: {SENTENCE!r} belongs to word encoders, and the others do not."
             )
-        if self.classifier_head == "ranking" and self.multi_label:
-            raise ValueError(
-                "the classifier head 'ranking' ranks the relations of a unit against each other, so it does "
-                "not go with `multi_label`; use 'linear'."
-            )
+        check_head(self.classifier_head, representation=self.representation, multi_label=self.multi_label)
+        if self.classifier_head == "label_words" and None in (self.label_word_ids, self.mask_id):
+            raise ValueError("the classifier head 'label_words' needs `label_word_ids` and `mask_id`.")
         if self.id2label is not None:
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
             if self.negative_relation not in self.label2id:

@@ -100,12 +100,16 @@ class RowBuilder:
         self.status: list[RowStatus] = []
         self.num_tokens_cut = self.num_unseen_types = 0
 
-    def add(self, shown: ShownSentence | None) -> None:
-        """Append a sentence, cut to a window when it is too long; None: an entity has no token."""
+    def add(self, shown: ShownSentence | None, *, behind: Sequence[int] = ()) -> None:
+        """Append a sentence, cut to a window when it is too long; None: an entity has no token.
+
+        `behind` are the tokens of the prompt behind the sentence, which are never cut.
+        """
         slices = None
         if shown is not None:
             head, tail = shown.whole
-            slices = kept_slices(num_tokens=len(shown.ids), head=head, tail=tail, budget=self.budget)
+            budget = self.budget - len(behind)
+            slices = kept_slices(num_tokens=len(shown.ids), head=head, tail=tail, budget=budget)
         if shown is None or slices is None:
             self.add_unusable(RowStatus.CANNOT_BE_KEPT)
             return
@@ -118,7 +122,7 @@ class RowBuilder:
         kept = [token for start, end in slices for token in shown.ids[start:end]]
         cut = len(shown.ids) - len(kept)
         self.num_tokens_cut += cut
-        self.ids.append(np.array([*self.prefix, *kept, *self.suffix], dtype=np.int32))
+        self.ids.append(np.array([*self.prefix, *kept, *behind, *self.suffix], dtype=np.int32))
         self.starts.append([moved(position) for position in shown.starts])
         first, end, tail_first, tail_end = shown.spans
         self.spans.append([moved(first), moved(end - 1) + 1, moved(tail_first), moved(tail_end - 1) + 1])

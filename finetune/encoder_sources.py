@@ -61,11 +61,12 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
             f"`--representation {SENTENCE}` is the vector of a network on words (`--encoder cnn` and "
             f"others), and {name!r} is an encoder without one; use another representation."
         )
-    load_encoder(name)
+    with_head = arguments.classifier_head == "label_words"
+    load_encoder(name, language_model=with_head)
     return EncoderSource(
         tokenizer=tokenizer,
         max_length=max_sequence_length(tokenizer=tokenizer, config=config, requested=arguments.max_length),
-        build=lambda: load_encoder(name, tokenizer=tokenizer),
+        build=lambda: load_encoder(name, tokenizer=tokenizer, language_model=with_head),
     )
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
 from .bag_encoding import TOKENS_PER_CHUNK
 from .entity_inputs import EntityInput
 from .modeling import RelationClassifier, RelationClassifierConfig
+from .prompt import check_language_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,18 +62,25 @@ def load_trained(name_or_path: str) -> RelationClassifier:
     return model
 
 
-def load_encoder(name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None) -> PreTrainedModel:
+def load_encoder(
+    name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None, language_model: bool = False
+) -> PreTrainedModel:
     """The pretrained encoder in float32, without a pooling layer where it can be left away.
+
+    With `language_model` it has the head that predicts words at masks.
 
     With a tokenizer it gets a row for every token. The rows of new tokens are draws from the encoder's own
     initial distribution (mean 0, its `initializer_range`), so that they differ from the first step on.
 
     Raises:
-        ValueError: It does not load, or its file lacks weights of the encoder.
+        ValueError: It does not load, its file lacks weights of the encoder or of the head, or the head is of
+            a kind that cannot be used.
     """
 
     def load(path: str) -> tuple[PreTrainedModel, dict]:
-        options = {"dtype": torch.float32, "output_loading_info": True}
+        options: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True}
+        if language_model:
+            return AutoModelForMaskedLM.from_pretrained(path, **options)
         try:
             return AutoModel.from_pretrained(path, add_pooling_layer=False, **options)
         except TypeError:
@@ -88,10 +96,13 @@ def load_encoder(name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None
         logging.set_verbosity(verbosity)
     lacking = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if lacking:
+        whose = "masked language model" if language_model else "encoder"
         raise ValueError(
-            f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the encoder's weights "
+            f"`model_name_or_path` {name_or_path!r}: the file lacks {len(lacking)} of the {whose}'s weights "
             f"(first: {lacking[0]}), which would start at random values."
         )
+    if language_model:
+        check_language_model(encoder)
     if Path(name_or_path).is_dir():
         encoder.config.name_or_path = ""  # a saved model must not tell where it was made
     if tokenizer is not None and len(tokenizer) > len(encoder.get_input_embeddings().weight):  # type: ignore
@@ -181,6 +192,7 @@ def build_classifier(
     negative_relation: str,
     representation: str = "entity_start",
     classifier_head: str = "linear",
+    label_word_ids: list[list[int]] | None = None,
     max_length: int = DEFAULT_MAX_LENGTH,
     bag_pooling: str | None = None,
     multi_label: bool = False,
@@ -200,6 +212,8 @@ def build_classifier(
         entity_types=[list(entity_input.head_types), list(entity_input.tail_types)],
         marker_ids=token_ids(tokenizer, entity_input.new_tokens),
         classifier_head=classifier_head,
+        label_word_ids=label_word_ids,
+        mask_id=None if label_word_ids is None else tokenizer.mask_token_id,
         max_length=max_length,
         bag_pooling=bag_pooling,
         multi_label=multi_label,

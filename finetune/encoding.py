@@ -22,6 +22,7 @@ from .markers import (
     check_span,
     marker_insertions,
 )
+from .prompt import prompt_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -60,6 +61,14 @@ class RowEncoder:
         self.prefix, self.suffix = dressed[:at], dressed[at + len(bare) :]
         self.budget = max_length - len(self.prefix) - len(self.suffix)
         least = 2 + sum(map(len, self.piece_ids(("a", "a") if entity_input.needs_types else None)))
+        if entity_input.prompts:
+            if tokenizer.mask_token_id is None:
+                raise ValueError(
+                    "the input 'prompt' needs a masked language model, and this encoder's tokenizer has no "
+                    "mask token."
+                )
+            ((self._the, _),) = self._tokenize([" the"])
+            least += len(self._prompt([0], [0]))
         if self.budget < least:
             needed = least + len(self.prefix) + len(self.suffix)
             raise ValueError(
@@ -75,6 +84,9 @@ class RowEncoder:
                 for piece in self.entity_input.pieces(types)
             ]
         return self._pieces[types]
+
+    def _prompt(self, head: list[int], tail: list[int]) -> list[int]:
+        return prompt_ids(the=self._the, mask=self.tokenizer.mask_token_id, head=head, tail=tail)  # type: ignore[arg-type]
 
     def _word_ids(self, text: str) -> list[int]:
         if text in self._new_tokens:
@@ -120,10 +132,16 @@ class RowEncoder:
                 if not (head.found and tail.found):
                     builder.add_unusable(RowStatus.NOT_FOUND)
                     continue
+                behind: list[int] = []
+                if self.entity_input.prompts:
+                    # Behind a blank, as words within a text are.
+                    mentions = [f" {text[span.start : span.end].strip()}" for span in (head, tail)]
+                    behind = self._prompt(*(ids for ids, _ in self._tokenize(mentions)))
                 pair = types[first + i] if typed and types is not None else None
                 pieces = self.piece_ids(pair)
                 builder.num_unseen_types += self.entity_input.unseen(pair)
-                builder.add(self._shown(text, tokens[i], marker_insertions(head=head, tail=tail), pieces))
+                shown = self._shown(text, tokens[i], marker_insertions(head=head, tail=tail), pieces)
+                builder.add(shown, behind=behind)
         return builder.finish()
 
     def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:

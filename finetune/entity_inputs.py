@@ -1,7 +1,7 @@
-"""How the two entities are shown to the encoder: the seven input formats, and what each puts into the text.
+"""How the two entities are shown to the encoder: the eight input formats, and what each puts into the text.
 
 [C] is Baldini Soares et al. (2019), "Matching the Blanks"; [D] is Zhou and Chen (2021), "An Improved
-Baseline for Sentence-level Relation Extraction".
+Baseline for Sentence-level Relation Extraction"; "prompt" is the text behind the sentence of `prompt`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ DEFINED = {
     "typed_markers_punct": ("entity_start",),
     "entity_mask": ("entity_start",),
 }
+# With the input whose sentence is plain and has a prompt behind it.
+INPUTS = {**DEFINED, "prompt": ("masks",)}
 # The representation of an encoder that makes its own vector of a sentence and reads the entities' places: it
-# goes with every input but "positions", which would tell them twice.
+# goes with every input but "positions", which would tell them twice, and "prompt", which is no sentence.
 SENTENCE = "sentence"
 TYPED = ("typed_markers", "typed_markers_punct", "entity_mask")
 # The type of an entity that has none.
@@ -39,13 +41,15 @@ def check_combination(*, input_format: str, representation: str) -> None:
 
     >>> check_combination(input_format="markers", representation="entity_start")
     """
-    if input_format not in DEFINED:
-        raise ValueError(f"`input` must be one of {', '.join(DEFINED)}; got {input_format!r}.")
-    if representation in DEFINED[input_format] or (
-        representation == SENTENCE and input_format != "positions"
+    if input_format not in INPUTS:
+        raise ValueError(f"`input` must be one of {', '.join(INPUTS)}; got {input_format!r}.")
+    if representation in INPUTS[input_format] or (
+        representation == SENTENCE and input_format not in ("positions", "prompt")
     ):
         return
-    if representation == SENTENCE:
+    if "prompt" in (input_format, *(name for name in INPUTS if representation in INPUTS[name])):
+        why = "only a prompt has masks, and its masks are what counts (Han et al., 2021)"
+    elif representation == SENTENCE:
         why = "encoders that make a vector of the sentence have position vectors of their own"
     elif representation == "entity_start":
         why = "it takes the states at the start markers, and this input has none"
@@ -53,10 +57,10 @@ def check_combination(*, input_format: str, representation: str) -> None:
         why = "Baldini Soares et al. (2019), Figure 3, do not define it"
     else:
         why = "Zhou and Chen (2021), section 3, define this input with the states at the entities' start only"
-    others = [name for name, possible in DEFINED.items() if representation in possible]
+    others = [name for name, possible in INPUTS.items() if representation in possible]
     raise ValueError(
         f"the representation {representation!r} does not go with the input {input_format!r}: {why}. "
-        f"{input_format} goes with {', '.join(DEFINED[input_format])}; {representation} with "
+        f"{input_format} goes with {', '.join(INPUTS[input_format])}; {representation} with "
         f"{', '.join(others) or ('the other inputs' if representation == SENTENCE else 'no input')}."
     )
 
@@ -70,12 +74,30 @@ def short_type(types: str) -> str:
     return types.split(",")[0].strip().rstrip("/").rpartition("/")[2] or UNTYPED
 
 
+def check_head(classifier_head: str, *, representation: str, multi_label: bool) -> None:
+    """Return None when the head goes with the representation, and with separate relations where asked for.
+
+    Raises:
+        ValueError: "label_words" without "masks" or the other way round; a head that compares relations.
+    """
+    if (classifier_head == "label_words") != (representation == "masks"):
+        raise ValueError(
+            f"the classifier head {classifier_head!r} does not go with the representation "
+            f"{representation!r}: 'label_words' scores words at masks, and masks have no other scores."
+        )
+    if classifier_head in ("ranking", "label_words") and multi_label:
+        raise ValueError(
+            f"the classifier head {classifier_head!r} ranks the relations of a unit against each other, so "
+            "it does not go with `multi_label`; leave one of them out."
+        )
+
+
 @dataclass(frozen=True)
 class EntityInput:
     """An input format and the entity types that it has tokens for.
 
     Attributes:
-        name: A key of DEFINED.
+        name: A key of INPUTS.
         head_types: Types that get a token on the head's side; those of the training rows, sorted.
         tail_types: The same for the tail.
     """
@@ -97,7 +119,12 @@ class EntityInput:
     @property
     def cuts_words(self) -> bool:
         """Whether a token that runs across an entity's border is cut there: where something is put in."""
-        return self.name not in ("plain", "positions")
+        return self.name not in ("plain", "positions", "prompt")
+
+    @property
+    def prompts(self) -> bool:
+        """Whether a prompt with masks stands behind the sentence."""
+        return self.name == "prompt"
 
     @property
     def new_tokens(self) -> tuple[str, ...]:
@@ -167,7 +194,7 @@ def entity_input(
     """The input format with tokens for the types of the training rows.
 
     Args:
-        name: A key of DEFINED.
+        name: A key of INPUTS.
         types: Head and tail type of each training row; None where the data has none.
         data: What the data is called, for the message.
 

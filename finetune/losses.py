@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from .prompt import SlotWords
 from .ranking import ranking_loss
 
 
@@ -18,6 +19,7 @@ def unit_losses(
     label_weights: torch.Tensor | None = None,
     label_smoothing: float = 0.0,
     ranked_over: int | None = None,
+    slots: SlotWords | None = None,
 ) -> torch.Tensor:
     """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
 
@@ -33,6 +35,8 @@ def unit_losses(
             (1 - e) * its cross-entropy + e * the mean over the labels of -log p, as in the Trainer.
         ranked_over: The negative relation's id where the others are ranked over it: the loss is then
             `ranking_loss`, without smoothing.
+        slots: Where relations are words at masks: the loss is then `SlotWords.losses`, and the logits are
+            those of the labels and of the masks' words, shape (num_units, slots.num_columns).
 
     >>> unit_losses(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([1, -100])).tolist()  # log 2
     [0.6931471824645996, 0.0]
@@ -47,7 +51,9 @@ def unit_losses(
             logits.float(), labels.clamp(min=0), reduction="none"
         )
         return (each * counted).sum(dim=1)
-    if ranked_over is None:
+    if slots is not None:
+        losses = slots.losses(logits, labels, label_smoothing=label_smoothing)
+    elif ranked_over is None:
         losses = nn.functional.cross_entropy(
             logits.float(), labels, reduction="none", label_smoothing=label_smoothing
         )

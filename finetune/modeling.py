@@ -5,6 +5,7 @@ This file and what it imports are flat and use relative imports only, because th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     PreTrainedConfig,
     PreTrainedModel,
@@ -24,6 +26,7 @@ from .bag_pooling import bags_with_rows, certain_negative, with_negative_logit
 from .configuration import RelationClassifierConfig
 from .entity_inputs import SENTENCE
 from .losses import unit_losses
+from .prompt import SlotWords, states_at_masks, vocabulary_logits
 from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
 
 
@@ -32,9 +35,9 @@ class RelationClassifier(PreTrainedModel):
 
     Reference: Baldini Soares et al. (2019), "Matching the Blanks", Figure 3: a = plain + cls, b = plain +
         mention_pooling, c = positions + mention_pooling, d = markers + cls, e = markers + mention_pooling,
-        f = markers + entity_start; Zhou and Chen (2021) for the other inputs and the "mlp" head. "cls" is the
-        final state at the first token, without a pooling layer. Dropout in front of the linear layer is that
-        of the encoder's own classifiers.
+        f = markers + entity_start; Zhou and Chen (2021) for the other inputs and the "mlp" head; `prompt` for
+        the input "prompt". "cls" is the final state at the first token, without a pooling layer. Dropout in
+        front of the linear layer is that of the encoder's own classifiers.
     """
 
     config_class = RelationClassifierConfig
@@ -50,24 +53,31 @@ class RelationClassifier(PreTrainedModel):
         """Build the model; `encoder` is the pretrained one, None when weights are loaded afterwards."""
         super().__init__(config)
         of_encoder: Any = config.encoder
-        self.encoder = encoder if encoder is not None else bare_encoder(of_encoder)
+        with_words = config.classifier_head == "label_words"
+        self.slots = SlotWords.of(config.label_word_ids or ()) if with_words else None
+        self.encoder = encoder if encoder is not None else bare_encoder(of_encoder, language_model=with_words)
         self.negative_id = int((config.label2id or {})[config.negative_relation])
         dropout = dropout_of(of_encoder)
         # Zhou and Chen's network has its dropout inside.
         self.dropout = nn.Dropout(0.0 if config.classifier_head == "mlp" else dropout)
-        self.classifier = classifier_head(
-            config.classifier_head,
-            width=of_encoder.hidden_size * (1 if config.representation in ("cls", SENTENCE) else 2),
-            hidden_size=of_encoder.hidden_size,
-            num_labels=len(config.id2label or ()),
-            negative_id=self.negative_id,
-            dropout=dropout,
-        )
+        # With label words the encoder is a language model, whose own head scores them.
+        self.classifier: nn.Module | None = None
+        if not with_words:
+            self.classifier = classifier_head(
+                config.classifier_head,
+                width=of_encoder.hidden_size * (1 if config.representation in ("cls", SENTENCE) else 2),
+                hidden_size=of_encoder.hidden_size,
+                num_labels=len(config.id2label or ()),
+                negative_id=self.negative_id,
+                dropout=dropout,
+            )
         self.segments = None
         words: Any = self.encoder.get_input_embeddings()
         if config.input_format == "positions" and (getattr(of_encoder, "type_vocab_size", None) or 0) < 3:
             self.segments = nn.Embedding(3, words.embedding_dim)
         self.post_init()
+        # Tied weights are saved once; the Trainer would take the others for missing.
+        self._keys_to_ignore_on_save = set(self.all_tied_weights_keys)
 
     @property
     def ranked_over(self) -> int | None:
@@ -86,7 +96,11 @@ class RelationClassifier(PreTrainedModel):
         entity_starts: torch.Tensor,
         entity_spans: torch.Tensor,
     ) -> torch.Tensor:
-        """One vector per row: shape (rows, hidden) for cls and sentence, (rows, 2 * hidden) otherwise."""
+        """What a row is scored by.
+
+        Returns:
+            Shape (rows, hidden) for cls and sentence, (rows, 5, hidden) for masks, else (rows, 2 * hidden).
+        """
         if self.config.representation == SENTENCE:
             return self.encoder(input_ids, attention_mask, entity_starts).pooler_output
         words: dict[str, torch.Tensor] = {"input_ids": input_ids}
@@ -97,7 +111,9 @@ class RelationClassifier(PreTrainedModel):
             else:
                 embedded = self.encoder.get_input_embeddings()(input_ids)
                 words = {"inputs_embeds": embedded + self.segments(segments)}
-        states = self.encoder(**words, attention_mask=attention_mask).last_hidden_state
+        states = self.encoder.base_model(**words, attention_mask=attention_mask).last_hidden_state
+        if self.config.representation == "masks":
+            return states_at_masks(states, input_ids, self.config.mask_id)
         if self.config.representation == "cls":
             return states[:, 0]
         if self.config.representation == "entity_start":
@@ -107,13 +123,19 @@ class RelationClassifier(PreTrainedModel):
             counted &= input_ids != marker
         return mention_maximum(states, entity_spans, counted)
 
-    def score_rows(self, *rows: torch.Tensor) -> torch.Tensor:
-        """Logits of single rows, float32, shape (rows, num_labels); arguments as in `represent`."""
+    def score_rows(self, *rows: torch.Tensor, with_slots: bool = False) -> torch.Tensor:
+        """Logits of single rows, float32, shape (rows, num_labels); arguments as in `represent`.
+
+        With label words, `with_slots` puts the logits of the masks' words behind; see `SlotWords.outputs`.
+        """
         pooled = self.represent(*rows)
         # The scores stay in float32 under autocast: 16-bit scores would tie where the model does not.
         with torch.autocast(device_type=pooled.device.type, enabled=False):
-            dtype = next(self.classifier.parameters()).dtype
-            return self.classifier(self.dropout(pooled.to(dtype))).float()
+            if self.slots is not None:
+                logits = vocabulary_logits(self.encoder, pooled.to(self.encoder.dtype)).float()
+                return self.slots.outputs(logits, with_slots=with_slots)
+            head: Any = self.classifier
+            return head(self.dropout(pooled.to(next(head.parameters()).dtype))).float()
 
     def forward(
         self,
@@ -129,7 +151,9 @@ class RelationClassifier(PreTrainedModel):
 
         A unit is a row, or with `bag_sizes` a bag. A row without usable entities (entity start -1) is surely
         negative and does not count in the loss; in a bag it takes no part, and a bag of such rows is like
-        such a row. In training the outputs of bags are the logits of the loss, pooled for their labels.
+        such a row. In training with labels the outputs of bags are the logits of the loss, pooled for their
+        labels, and with label words the logits of the masks' words stand behind; otherwise `loss` there is
+        the cross-entropy of the relations alone.
 
         Args:
             input_ids: Token ids, shape (rows, length).
@@ -147,14 +171,15 @@ class RelationClassifier(PreTrainedModel):
             `loss` the mean loss of the units.
         """
         rows: Rows = (input_ids, attention_mask, entity_starts, entity_spans)
+        scores = partial(self.score_rows, with_slots=self.training and labels is not None)
         usable = (entity_starts >= 0).all(dim=1)
         if bag_sizes is None and self.config.bag_pooling is not None and not self.training:
             bag_sizes = torch.ones_like(usable, dtype=torch.int64)  # type: ignore[assignment]
         if bag_sizes is None:
-            logits = self._row_outputs(rows, usable)
+            logits = self._row_outputs(scores(*rows), usable)
         else:
             logits = score_bags(
-                self.score_rows,
+                scores,
                 rows,
                 bag_sizes=bag_sizes,
                 labels=labels if self.training else None,
@@ -162,14 +187,14 @@ class RelationClassifier(PreTrainedModel):
                 negative_id=self.negative_id,
                 multi_label=self.config.multi_label,
                 tokens_per_chunk=self.config.tokens_per_chunk,
+                num_labels=self.config.num_labels,
             )
             usable = bags_with_rows(usable, bag_sizes)
         loss = None if labels is None else self._loss(logits, labels, usable)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
         return output if return_dict else output.to_tuple()
 
-    def _row_outputs(self, rows: Rows, usable: torch.Tensor) -> torch.Tensor:
-        logits = self.score_rows(*rows)
+    def _row_outputs(self, logits: torch.Tensor, usable: torch.Tensor) -> torch.Tensor:
         if self.config.multi_label and not self.training:
             logits = with_negative_logit(logits, negative_id=self.negative_id)
         certain = certain_negative(logits.shape[1], negative_id=self.negative_id, activation="softmax")
@@ -180,12 +205,22 @@ class RelationClassifier(PreTrainedModel):
         if self.config.score_activation == "identity" and not self.training:
             logits, ranked_over = logits.clamp(min=torch.finfo(logits.dtype).tiny).log(), None
         unusable = ~usable if labels.ndim == 1 else ~usable.unsqueeze(1)
-        losses = unit_losses(logits, labels.masked_fill(unusable, -100), ranked_over=ranked_over)
+        losses = unit_losses(
+            logits,
+            labels.masked_fill(unusable, -100),
+            ranked_over=ranked_over,
+            slots=self.slots if self.training else None,
+        )
         return losses.sum() / usable.sum().clamp(min=1)
 
 
-def bare_encoder(config: PreTrainedConfig) -> PreTrainedModel:
-    """An encoder of this config without a pooling layer, where the architecture lets one leave it away."""
+def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
+    """An encoder of this config without a pooling layer, where the architecture lets one leave it away.
+
+    With `language_model` it has the head of the masked language model too.
+    """
+    if language_model:
+        return AutoModelForMaskedLM.from_config(config)
     try:
         return AutoModel.from_config(config, add_pooling_layer=False)
     except TypeError:

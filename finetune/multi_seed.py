@@ -12,6 +12,7 @@ from .arguments import DataArguments, ModelArguments, RunArguments
 from .checkpoints import saving
 from .evaluation import numbers_only
 from .false_alarms import mean_false_alarms
+from .label_words import words_fingerprint
 from .model_card import figure_paths, run_card
 from .output_folder import claim_folder
 from .preparation import Prepared, plan_lines, prepare
@@ -77,10 +78,13 @@ def start_run(arguments: Arguments) -> Run:
 def _claimed(arguments: Arguments, seeds: tuple[int, ...], prepared: Prepared, folder: Path) -> Run:
     """The run in its folder, which is claimed, and read for the seeds that are finished."""
     _, _, run_arguments, training_arguments = arguments
+    given = _as_given(arguments)
+    if prepared.label_words is not None:  # the file may have been edited since
+        given |= {"label_words": f"words {words_fingerprint(prepared.label_words)}"}
     if writes():
         claim_folder(
             folder,
-            arguments=_as_given(arguments),
+            arguments=given,
             fingerprint=prepared.data.fingerprint,
             num_processes=training_arguments.world_size,
             seeds=seeds,
@@ -207,6 +211,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
             "splits": dict(run.prepared.counts),
         },
         "max_length": run.prepared.source.max_length,
+        **({"label_words": run.prepared.label_words} if run.prepared.label_words else {}),
         "arguments": _as_given(run.arguments),
         "versions": versions(),
     }
@@ -218,7 +223,7 @@ def _seed_entry(result: SeedResult) -> dict[str, Any]:
     return {**scores, **alarms, "training": result.training}
 
 
-def _as_given(arguments: Arguments) -> Mapping[str, Any]:
+def _as_given(arguments: Arguments) -> dict[str, Any]:
     """All of our flags, and those of the Trainer's that differ from its defaults."""
     own = {name: value for group in arguments[:3] for name, value in dataclasses.asdict(group).items()}
     return own | given_values(arguments[3])

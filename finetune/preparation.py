@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,10 @@ from .encoders import add_entity_tokens
 from .encoding import RowEncoder
 from .entity_inputs import EntityInput, entity_input
 from .evaluation import is_scored_by_track
+from .label_words import label_word_ids, read_label_words
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
-from .trained_source import check_labels
+from .trained_source import check_label_words, check_labels
 from .trainer_arguments import RelationTrainingArguments, global_batch_size
 
 EVALUATED = ("validation", "test")
@@ -42,6 +43,8 @@ class Prepared:
             ids count the units of the evaluated splits in the order of EVALUATED.
         counts: Split -> what encoding did to its rows.
         select_by: The validation measure that chooses the epoch, or None.
+        label_words: Relation -> its words at the masks, for the input "prompt".
+        label_word_ids: Their token ids, in the order of the labels.
     """
 
     data: RelationData
@@ -52,6 +55,8 @@ class Prepared:
     batches: Mapping[str, UnitBatches]
     counts: Mapping[str, dict[str, int]]
     select_by: str | None
+    label_words: Mapping[str, Sequence[str]] | None = None
+    label_word_ids: list[list[int]] | None = None
 
 
 def prepare(
@@ -66,7 +71,8 @@ def prepare(
 
     Raises:
         FileNotFoundError: `data_dir` or a file in it is not there.
-        ValueError: A broken record, an empty split, an encoder that does not load, no row left to train on.
+        ValueError: A broken record, an empty split, an encoder that does not load, label words that it does
+            not know, no row left to train on.
     """
     check_data_flags(data_arguments)
     check_track(data_arguments, model_arguments)
@@ -96,6 +102,12 @@ def prepare(
             "`--representation cls` takes the state at the token in front of a sentence, and this encoder's "
             "tokenizer puts none there; use another representation."
         )
+    words = None
+    if shown.prompts:
+        words = read_label_words(model_arguments.label_words, label_names=data.label_names, data=data.name)
+    ids = None if words is None else label_word_ids(source.tokenizer, words)
+    if source.trained is not None:
+        check_label_words(source.trained, name=str(model_arguments.model_name_or_path), label_word_ids=ids)
     batches, counts = _encode(data, row_encoder, track=data_arguments.track, arguments=model_arguments)
     by_track = is_scored_by_track(data, track=data_arguments.track, multi_label=model_arguments.multi_label)
     return Prepared(
@@ -107,6 +119,8 @@ def prepare(
         batches=batches,
         counts=counts,
         select_by=_selection(data, run_arguments, training_arguments, by_track=by_track),
+        label_words=words,
+        label_word_ids=ids,
     )
 
 

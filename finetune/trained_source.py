@@ -48,6 +48,17 @@ def check_labels(
     )
 
 
+def check_label_words(
+    config: RelationClassifierConfig, *, name: str, label_word_ids: Sequence[Sequence[int]] | None
+) -> None:
+    """Raise ValueError when the classifier was trained with other words at the masks."""
+    if config.label_word_ids != label_word_ids:
+        raise ValueError(
+            f"`model_name_or_path` {name!r} was trained with other label words; give the same as "
+            "`--label_words`, or an encoder."
+        )
+
+
 def check_flags(config: RelationClassifierConfig, arguments: ModelArguments) -> None:
     """Raise ValueError for a flag that asks for another classifier than the trained one."""
     for flag, own in (

@@ -35,12 +35,18 @@ SHARED_FLAGS = {
 }
 
 
-def preset_flags(encoder: object) -> dict[str, Any]:
-    """Flags that have another value by default with this encoder; none for a pretrained one.
+# With `--input prompt`.
+PROMPT_FLAGS = {"representation": "masks", "classifier_head": "label_words"}
 
-    >>> preset_flags("crcnn")["classifier_head"], preset_flags("pretrained")
+
+def preset_flags(encoder: object, input_format: object = None) -> dict[str, Any]:
+    """Flags that have another value by default with this encoder, or with a pretrained one and this input.
+
+    >>> preset_flags("crcnn")["classifier_head"], preset_flags("pretrained", "markers")
     ('ranking', {})
+    >>> preset_flags(None, "prompt")
+    {'representation': 'masks', 'classifier_head': 'label_words'}
     """
     if encoder not in WORD_SYSTEMS:
-        return {}
+        return dict(PROMPT_FLAGS) if input_format == "prompt" else {}
     return {**SHARED_FLAGS, "classifier_head": "ranking" if encoder == "crcnn" else "linear"}

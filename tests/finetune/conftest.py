@@ -12,10 +12,12 @@ from transformers import (
     AutoConfig,
     AutoModel,
     BertConfig,
+    BertForMaskedLM,
     BertModel,
     BertTokenizer,
     PreTrainedTokenizerFast,
     RobertaConfig,
+    RobertaForMaskedLM,
     RobertaModel,
 )
 
@@ -217,3 +219,30 @@ def two_seeds(
 def results_of() -> Callable[[Path], dict]:
     """Output folder -> what its results.json holds."""
     return lambda out: json.loads((out / "results.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def language_model_folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """ "bert" or "roberta" -> the folder of a tiny masked language model, made on first use."""
+    made: dict[str, Path] = {}
+
+    def folder(kind: str) -> Path:
+        if kind in made:
+            return made[kind]
+        tokenizer = request.getfixturevalue(f"{kind}_tokenizer")
+        torch.manual_seed(1)
+        pad = tokenizer.pad_token_id
+        shape = {"vocab_size": len(tokenizer), "pad_token_id": pad, **SHAPE}
+        if kind == "bert":
+            model = BertForMaskedLM(BertConfig(max_position_embeddings=64, **shape))
+        else:
+            model = RobertaForMaskedLM(RobertaConfig(max_position_embeddings=64 + pad + 1, **shape))
+        torch.nn.init.normal_(model.get_output_embeddings().bias)  # zeros would hide that it counts
+        made[kind] = tmp_path_factory.mktemp(f"{kind}_language_model")
+        model.save_pretrained(made[kind])
+        tokenizer.save_pretrained(made[kind])
+        return made[kind]
+
+    return folder

@@ -138,7 +138,7 @@ def test_the_help_names_the_systems() -> None:
         (["--encoder"], "expected one argument"),
         (
             ["--encoder=crcnn", "--multi_label"],
-            "`--multi_label` does not go with `--classifier_head ranking`",
+            "'ranking' ranks the relations of a unit against each other, so it does not go with",
         ),
     ],
 )

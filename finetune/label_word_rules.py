@@ -1,0 +1,119 @@
+"""From the name of a relation to its five label words: rules, and the vocabulary's say in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+Five = tuple[str, str, str, str, str]
+NEGATIVE: Five = ("entity", "is", "irrelevant", "to", "entity")
+DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
+PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+PREFIXES = {"per": "person", "org": "organization"}
+LINKING = ("of", "in", "at", "by", "for", "to", "from", "with", "on")
+# What stands in for a word that the vocabulary lacks, or that two relations have in common.
+NOUNS = ("entity", "thing", "one", "it", "name")
+FILLERS = ("related", "is", "was", "has", "the", "a", "of", "in", "by", "to", "and", "its", "for", "with")
+
+
+def generated_words(
+    names: Sequence[str], *, negative_relation: str, known: Callable[[str], bool]
+) -> dict[str, Five]:
+    """Relation name -> five words that the vocabulary knows, different for every relation.
+
+    The rules read names such as `/people/person/place_of_birth` (Freebase), `per:city_of_birth` (TACRED),
+    `Cause-Effect(e2,e1)` (SemEval) and `place_of_birth`. Head and tail words are made singular. A word that
+    says nothing takes the place of one that the vocabulary lacks; where two relations would have the same
+    words the later one gets another second word, or others in the second and the fourth place.
+
+    Args:
+        names: The relations, in order.
+        negative_relation: The one that means "none of the relations".
+        known: Whether a word is one token of the vocabulary.
+
+    Raises:
+        ValueError: The negative relation is not one of them, a name twice, or no words are left.
+
+    >>> made = generated_words(["NA", "/people/person/place_of_birth", "Cause-Effect(e2,e1)"],
+    ...     negative_relation="NA", known=lambda word: True)
+    >>> for words in made.values(): print(*words)
+    entity is irrelevant to entity
+    person place of birth place
+    effect is related to cause
+    """
+    if negative_relation not in names:
+        raise ValueError(
+            f"`--negative_relation` {negative_relation!r} is none of the {len(names)} relations."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"the relation {twice!r} is there more than once.")
+    made: dict[str, Five] = {}
+    for name in names:
+        wanted = NEGATIVE if name == negative_relation else words_of(name)
+        for words in _variants(wanted, known, name):
+            if words not in made.values():
+                made[name] = words
+                break
+        else:
+            raise ValueError(f"{name!r}: all words that the rules can make belong to other relations.")
+    return made
+
+
+def words_of(name: str) -> Five:
+    """The five words that the rules make of a name, whatever the vocabulary.
+
+    >>> words_of("/business/company/founders"), words_of("per:city_of_birth")
+    (('company', 'has', 'the', 'founders', 'founders'), ('person', 'city', 'of', 'birth', 'city'))
+    >>> words_of("/location/neighborhood/neighborhood_of")
+    ('neighborhood', 'has', 'neighborhood', 'of', 'location')
+    """
+    directed = DIRECTED.fullmatch(name)
+    if directed:
+        ends = directed[1].split("-")
+        head, tail = (_parts(end) or ["entity"] for end in (ends[0], ends[-1]))
+        if directed[2] == "e2,e1":
+            head, tail = tail, head
+        return head[-1], "is", "related", "to", tail[-1]
+    levels = [_parts(level) for level in re.split(r"[/:.](?=.)" if name[:1] == "/" else r"[:.]", name)]
+    levels = [level for level in levels if level]
+    *above, says = levels or [["related"]]
+    kind = above[-1][-1] if above else "entity"
+    domain = above[0][-1] if above else "entity"
+    linking = next((at for at, word in enumerate(says) if at and word in LINKING), None)
+    if says[-1] in LINKING:
+        tail_word = domain if domain != kind else "entity"
+    elif linking is not None:
+        tail_word = says[linking - 1]
+    else:
+        tail_word = says[-2] if len(says) > 1 and says[-1].endswith("ed") else says[-1]
+    between = [*("has", "the")[: max(0, 3 - len(says))], *says[:3]]
+    return PREFIXES.get(kind, kind), between[0], between[1], between[2], PREFIXES.get(tail_word, tail_word)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.lower() for part in PART.findall(text)]
+
+
+def _variants(wanted: Five, known: Callable[[str], bool], name: str) -> Iterator[Five]:
+    """The words as far as the vocabulary has them, then with others in the second and the fourth place."""
+    head, first, second, third, tail = (
+        _known(word, known, name, is_noun=slot in (0, 4)) for slot, word in enumerate(wanted)
+    )
+    yield head, first, second, third, tail
+    others = list(filter(known, [*_parts(name), *FILLERS]))
+    for last in (third, *others):
+        for other in others:
+            yield head, other, second, last, tail
+
+
+def _known(word: str, known: Callable[[str], bool], name: str, *, is_noun: bool) -> str:
+    singular = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("s")
+    instead = NOUNS if is_noun else FILLERS
+    for candidate in (*((singular, word) if is_noun else (word, singular)), *instead):
+        if known(candidate):
+            return candidate
+    raise ValueError(
+        f"{name!r}: the vocabulary has neither {word!r} nor any of {', '.join(map(repr, instead))} as one "
+        "token; write the words by hand."
+    )

@@ -1,0 +1,191 @@
+"""Label words of relations: the files they are in, their tokens, and a generator of such files.
+
+A file is one JSON object, relation name -> five words: what the head is, three words for what is between head
+and tail, what the tail is. `python -m finetune.label_words --help` makes one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .label_word_rules import generated_words
+from .prompt import NUM_MASKS
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+COMMAND = "python -m finetune.label_words"
+SHAPE = f"one JSON object, relation name -> {NUM_MASKS} words"
+READY = ("semeval2010", "tacred")
+
+
+def read_label_words(
+    path: str | None, *, label_names: Sequence[str], data: str
+) -> dict[str, tuple[str, ...]]:
+    """The words of each relation, in the order of `label_names`; other relations of the file are not used.
+
+    Args:
+        path: The file; None for the one that comes with this package for the data.
+        label_names: The relations, the negative one included.
+        data: The reader's name.
+
+    Raises:
+        FileNotFoundError: The file is not there.
+        ValueError: No file where the package has none, a file that is not of this shape, a relation without
+            words, or two with the same words.
+    """
+    if path is None:
+        if data not in READY:
+            raise ValueError(
+                f"`--input prompt` needs `--label_words` for {data}, a file with {SHAPE}; `{COMMAND}` makes "
+                "one from the relations' names."
+            )
+        text, where = files("finetune").joinpath(f"label_words_{data}.json").read_text("utf-8"), f"{data}'s"
+    elif not Path(path).is_file():
+        raise FileNotFoundError(f"the file of label words {path} is not there; `{COMMAND}` makes one.")
+    else:
+        text, where = Path(path).read_text(encoding="utf-8"), path
+    given = _parsed(text, where)
+    lacking = [name for name in label_names if name not in given]
+    if lacking:
+        raise ValueError(
+            f"{where} label words lack {len(lacking)} of the {len(label_names)} relations (first: "
+            f"{lacking[0]!r}); add their words, or make a file with `{COMMAND}` and give it as "
+            "`--label_words`."
+        )
+    words = {name: given[name] for name in label_names}
+    owners: dict[tuple[str, ...], str] = {}
+    for name, own in words.items():
+        if owners.setdefault(own, name) != name:
+            raise ValueError(
+                f"{where}: {owners[own]!r} and {name!r} have the same words {' '.join(own)!r}, so no score "
+                "could tell them apart; change one of them."
+            )
+    return words
+
+
+def _parsed(text: str, where: str) -> dict[str, tuple[str, ...]]:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(name for name in found if [key for key, _ in pairs].count(name) > 1)
+            raise ValueError(f"{where}: {twice!r} is there more than once; keep one of them.")
+        return found
+
+    try:
+        given = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where}, line {error.lineno}: not JSON: {error.msg}.") from error
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} must hold {SHAPE}; got a {type(given).__name__}.")
+    for name, words in given.items():
+        right = isinstance(words, list) and len(words) == NUM_MASKS
+        if not right or not all(isinstance(word, str) and word.strip() == word != "" for word in words):
+            raise ValueError(
+                f"{where}: {name!r} must have a list of {NUM_MASKS} words, the same number for every "
+                f"relation; got {json.dumps(words)}."
+            )
+    return {name: tuple(words) for name, words in given.items()}
+
+
+def words_fingerprint(words: Mapping[str, Sequence[str]]) -> str:
+    """16 hex digits that change with any word."""
+    return hashlib.sha256(json.dumps(dict(words)).encode()).hexdigest()[:16]
+
+
+def word_id(tokenizer: PreTrainedTokenizerBase, word: str) -> int | None:
+    """The id of the one token that the word is behind a blank; None where it is several, or unknown."""
+    ids = tokenizer(f" {word}", add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    return ids[0] if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else None
+
+
+def label_word_ids(tokenizer: PreTrainedTokenizerBase, words: Mapping[str, Sequence[str]]) -> list[list[int]]:
+    """The token ids of the words of each relation, shape (num_labels, 5).
+
+    Raises:
+        ValueError: Words that are not one token of the vocabulary.
+    """
+    ids = {word: word_id(tokenizer, word) for own in words.values() for word in own}
+    unknown = [
+        f"{word!r} ({name!r}, mask {slot})"
+        for name, own in words.items()
+        for slot, word in enumerate(own, start=1)
+        if ids[word] is None
+    ]
+    if unknown:
+        raise ValueError(
+            f"{len(unknown)} label words are not one token of the encoder's vocabulary: "
+            f"{', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}; put other words in their place, "
+            f"or make a file with words that the vocabulary has, with `{COMMAND}`, and give it as "
+            "`--label_words`."
+        )
+    return [[number for word in own if (number := ids[word]) is not None] for own in words.values()]
+
+
+def relation_names(path: Path) -> list[str]:
+    """The names in a JSON file: the keys of an object such as rel2id.json, or a list.
+
+    Raises:
+        FileNotFoundError: The file is not there.
+        ValueError: It is not JSON, or holds something else.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"the file of relations {path} is not there.")
+    try:
+        names = list(json.loads(path.read_text(encoding="utf-8")))
+    except (json.JSONDecodeError, TypeError) as error:
+        raise ValueError(f"{path} is not a JSON object or list: {error}.") from error
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"{path} must hold relation names: the keys of an object, or a list of texts.")
+    return names
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Write a file of label words and return the exit status: 0, or 2 for input that cannot be used."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=main.__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "--relations", required=True, help="JSON with the relation names: rel2id.json, or a list."
+    )
+    parser.add_argument(
+        "--negative_relation", default="NA", help='The name that means "none of the relations".'
+    )
+    parser.add_argument(
+        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the words."
+    )
+    parser.add_argument(
+        "--output", required=True, help="The file to write; edit it before training, as it is only a start."
+    )
+    options = parser.parse_args(words)
+    try:
+        names = relation_names(Path(options.relations))
+        from .encoders import load_tokenizer
+
+        tokenizer = load_tokenizer(options.model_name_or_path)
+        made = generated_words(
+            names,
+            negative_relation=options.negative_relation,
+            known=lambda word: word_id(tokenizer, word) is not None,
+        )
+        target = Path(options.output)
+        if target.exists():
+            raise ValueError(f"{target} is there already; give another `--output`.")
+        lines = [f"  {json.dumps(name)}: {json.dumps(list(own))}" for name, own in made.items()]
+        beside = target.with_name(f".{target.name}.part")
+        beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        beside.replace(target)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"label words of {len(made)} relations: {target}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -87,6 +87,32 @@ def test_two_processes_predict_the_same(
     assert results_of(tmp_path / "two")["mean"] == results_of(tmp_path / "one")["mean"]
 
 
+def test_two_processes_train_and_score_bags_as_one_does(
+    sample: Path, still_encoder: Path, tmp_path: Path, words_for: Words, results_of: Results
+) -> None:
+    """Bags of several rows, drawn from, and encoded in several chunks; the NA rows are predicted too."""
+    more = ["--track=bag2bag", "--bag_pooling=att", "--bag_size=3", "--tokens_per_chunk=256"]
+    more += [f"--model_name_or_path={still_encoder}", "--logging_strategy=steps", "--logging_steps=1"]
+    more += ["--bf16=false", "--eval_strategy=steps", "--eval_steps=6", "--per_device_eval_batch_size=7"]
+    more += ["--evaluate_na=10", "--max_steps=12"]
+    words = words_for(sample, tmp_path / "one", *more, "--per_device_train_batch_size=8")
+    assert traced(str(tmp_path / "one.json"), words) == 0
+    words = words_for(sample, tmp_path / "two", *more, "--per_device_train_batch_size=4")
+    done = launch([*TORCHRUN, "--nproc_per_node=2", SCRIPT, tmp_path / "two.json", *words])
+    assert done.returncode == 0, done.stderr
+    losses = [np.array(json.loads((tmp_path / f"{name}.json").read_text())) for name in ("one", "two")]
+    assert losses[0].shape == (12, 2)
+    assert np.abs(losses[1] - losses[0]).max() < 1e-4
+    for name in ("predictions.jsonl", "na_predictions.jsonl"):
+        one, two = (read_predictions(tmp_path / run / "seed-42" / name) for run in ("one", "two"))
+        assert [record["bag_id"] for record in two] == [record["bag_id"] for record in one]
+        scores = [np.array([list(record["scores"].values()) for record in records]) for records in (one, two)]
+        assert np.abs(scores[0] - scores[1]).max() < 1e-6
+    results = [results_of(tmp_path / run) for run in ("one", "two")]
+    assert results[0]["mean"] == results[1]["mean"]
+    assert results[0]["false_alarms"] == results[1]["false_alarms"]
+
+
 def test_a_fault_is_said_once(tmp_path: Path, sample: Path, words_for: Words) -> None:
     words = words_for(sample, tmp_path / "run", "--select_by", "nothing")
     done = launch([*TORCHRUN, "--nproc_per_node=2", "-m", "finetune", *words])

@@ -1,7 +1,7 @@
 """Memory and time of one bag, by its size: a training step and a prediction, each in a process of its own.
 
 The encoder has random weights and, unless flags say otherwise, the shape of a six-layer MiniLM; all sentences
-have the same number of tokens. Memory is the most that the process held (ru_maxrss), and what of it came
+have the same number of tokens. Memory is the most that the process held (VmHWM), and what of it came
 after the model was built. Seconds are those of the second of two steps, so that nothing is measured that
 happens once.
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -21,15 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .memory import peak_mebibytes
+
 SIZES = (1, 10, 100, 1000, 5000)
 ROOT = Path(__file__).parents[1]
-MEBIBYTE = 2**20
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def one_bag(options: argparse.Namespace, size: int) -> dict[str, Any]:
@@ -57,7 +51,7 @@ def one_bag(options: argparse.Namespace, size: int) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """Peak memory in bytes, the part of it that came after the model, and seconds."""
+    """Peak memory in MiB, the part of it that came after the model, and seconds."""
     import torch
     from transformers import BertConfig
 
@@ -88,7 +82,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     if options.gradient_checkpointing:
         model.gradient_checkpointing_enable()
     # A bag of one first: what weights, gradients and optimizer need is there before the bag that is measured.
-    before, seconds = 0, 0.0
+    before, seconds = 0.0, 0.0
     for number in (1, size, size):
         batch = one_bag(options, number)
         began = time.perf_counter()
@@ -103,8 +97,8 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
             optimizer.step()
             optimizer.zero_grad(set_to_none=False)
         seconds = time.perf_counter() - began
-        before = before or peak_bytes()
-    return {"peak": peak_bytes(), "of_the_bag": peak_bytes() - before, "seconds": seconds}
+        before = before or peak_mebibytes()
+    return {"peak": peak_mebibytes(), "of_the_bag": peak_mebibytes() - before, "seconds": seconds}
 
 
 def measured_apart(words: Sequence[str], what: str, size: int) -> dict[str, float]:
@@ -146,8 +140,8 @@ def main(words: Sequence[str] | None = None) -> None:
         for size in options.sizes:
             found = measured_apart(words, what, size)
             print(
-                f"| {what} | {size:,} | {found['peak'] / MEBIBYTE:,.0f} | "
-                f"{found['of_the_bag'] / MEBIBYTE:,.0f} | {found['seconds']:.2f} | "
+                f"| {what} | {size:,} | {found['peak']:,.0f} | "
+                f"{found['of_the_bag']:,.0f} | {found['seconds']:.2f} | "
                 f"{size / found['seconds']:.0f} |",
                 flush=True,
             )

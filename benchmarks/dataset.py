@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,8 @@ import pyarrow.json as pj
 from nyt_h_dataset import NytH, load_nyt_h, write_sample
 from nyt_h_dataset.records import read_blocks, shards
 from nyt_h_dataset.schema import RECORD_FILES, TRAIN, split_files
+
+from .memory import peak_mebibytes
 
 RATIOS = (
     ("plain builder", "sentence build"),
@@ -104,7 +105,7 @@ def _measure_here(system: str, folder: str) -> None:
     start = time.perf_counter()
     SYSTEMS[system](folder)
     seconds = time.perf_counter() - start
-    print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    print(json.dumps([seconds, peak_mebibytes()]))
 
 
 def measure(system: str, folder: Path) -> tuple[float, float]:

@@ -13,7 +13,6 @@ is the median of the turns. With --memory each side also runs in a fresh process
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ from finetune.train import build_model
 from finetune.trainer_arguments import RelationTrainingArguments
 from weighted_f1_metric import f1_family
 
+from .memory import peak_mebibytes
 from .training_sides import (
     BATCH,
     LEARNING_RATE,
@@ -178,8 +178,7 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     if options.memory_of:
         training_side(options.memory_of, prepared, model_arguments, bf16)(options.steps, 1)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"peak memory, {options.memory_of}: {peak:.0f} MB")
+        print(f"peak memory, {options.memory_of}: {peak_mebibytes():.0f} MiB")
         return
     print(f"{torch.get_num_threads()} threads, {options.steps} steps of {BATCH} rows a side, bf16 {bf16}")
     time_training(prepared, model_arguments, bf16=bf16, steps=options.steps)

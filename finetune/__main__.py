@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .command_line import help_text, parse_arguments
-from .processes import leave, quieten, reports_faults, writes
+from .processes import leave, quieten, say_fault, writes
 
 if TYPE_CHECKING:
     from .trainer_arguments import RelationTrainingArguments
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0, or 2 when what the user gave cannot be used."""
+    """Run the command and return its exit status: 0, 2 for what cannot be used, 130 when it was stopped."""
     words = sys.argv[1:] if words is None else list(words)
     if not words or words[0] in ("-h", "--help"):
         print(help_text())
@@ -39,7 +39,8 @@ def main(words: Sequence[str] | None = None) -> int:
         logging.disable_progress_bar()  # those of loading and saving; the Trainer's stay
         run = start_run(arguments)
     except (ValueError, OSError) as error:
-        return _refused(error)
+        say_fault(str(error))
+        return 2
     from .checkpoints import SavingError
     from .multi_seed import finish_run
     from .prediction_records import TrainingDivergedError
@@ -49,7 +50,12 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         results = finish_run(run)
     except (TrainingDivergedError, SavingError) as error:
-        return _refused(error)
+        say_fault(str(error))
+        return 2
+    except KeyboardInterrupt:
+        if writes():
+            print(f"stopped; the same command goes on with what {run.folder} holds.", file=sys.stderr)
+        return 130
     if writes():
         tables = [score_table(results), *(f"{title}\n\n{body}" for title, body in report_sections(results))]
         print("\n" + "\n\n".join(tables) + f"\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
@@ -74,12 +80,6 @@ def _pushed(folder: Path, training: RelationTrainingArguments) -> int:
         )
         return 2
     return 0
-
-
-def _refused(error: Exception) -> int:
-    if reports_faults():
-        print(f"error: {error}", file=sys.stderr)
-    return 2
 
 
 if __name__ == "__main__":

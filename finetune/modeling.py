@@ -5,6 +5,7 @@ This file and what it imports are flat and use relative imports only, because th
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,10 @@ from .entity_inputs import SENTENCE
 from .losses import unit_losses
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
 from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
+
+# Encoders that compute in float32 also under autocast: DeBERTa (the first) masks its attention with float32's
+# lowest number, which bfloat16 cannot hold.
+ONLY_FLOAT32 = ("deberta",)
 
 
 class RelationClassifier(PreTrainedModel):
@@ -111,7 +116,11 @@ class RelationClassifier(PreTrainedModel):
             else:
                 embedded = self.encoder.get_input_embeddings()(input_ids)
                 words = {"inputs_embeds": embedded + self.segments(segments)}
-        states = self.encoder.base_model(**words, attention_mask=attention_mask).last_hidden_state
+        precision: Any = nullcontext()
+        if self.config.encoder.model_type in ONLY_FLOAT32:  # type: ignore[union-attr]
+            precision = torch.autocast(device_type=input_ids.device.type, enabled=False)
+        with precision:
+            states = self.encoder.base_model(**words, attention_mask=attention_mask).last_hidden_state
         if self.config.representation == "masks":
             return states_at_masks(states, input_ids, self.config.mask_id)
         if self.config.representation == "cls":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from typing import NoReturn
 
 
@@ -24,6 +25,17 @@ def writes() -> bool:
 def reports_faults() -> bool:
     """Whether this process prints errors: the first one of each machine."""
     return os.environ.get("LOCAL_RANK", "0") == "0"
+
+
+def say_fault(message: str, *, wait: float = 30.0) -> None:
+    """Print an error once for each machine.
+
+    The launcher ends all processes as soon as one has left with a fault. The others therefore give the one
+    that reports `wait` seconds to speak; whoever is then still there had a fault of its own, and says it.
+    """
+    if not reports_faults():
+        time.sleep(wait)
+    print(f"error: {message}", file=sys.stderr, flush=True)
 
 
 def quieten() -> None:

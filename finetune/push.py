@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import shutil
 import sys
@@ -18,6 +19,12 @@ from .model_card import figure_paths, hub_dataset, run_card, run_eval_results
 from .results import PAGE, RESULTS, to_json, write_atomically
 
 EVAL_RESULTS = ".eval_results"
+# What a seed's folder holds by the run; whatever else lies there is not ours to publish.
+SEED_FILES = (
+    *("*.py", "config.json", "metrics.json", "training.json", "*predictions.jsonl"),
+    *("*.safetensors", "*.safetensors.index.json", "tokenizer*.json", "special_tokens_map.json"),
+    *("added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "*.model"),
+)
 # What a push writes, and so what a later one may delete.
 REPLACED = ("*.py", "*.json", "*.jsonl", "*.safetensors", "*.txt", "figures/*.png", ".eval_results/*.yaml")
 
@@ -58,7 +65,7 @@ def push_run(
 def stage_run(
     run: Path, out: Path, *, repo_id: str, seed: int | None = None, dataset_id: str | None = None
 ) -> None:
-    """Write to `out` what the repository holds: one seed's folder, results.json, pictures, card.
+    """Write to `out` what the repository holds: one seed's files, results.json, pictures, card.
 
     With a dataset on the Hub (`dataset_id`, or the one that the run read) also `.eval_results/`. Paths of
     this machine are cut to their last part.
@@ -76,7 +83,8 @@ def stage_run(
     if not (model / "config.json").is_file():
         raise FileNotFoundError(f"{model} holds no model (config.json is not there); run that seed again.")
     for path in sorted(path for path in model.iterdir() if path.is_file()):
-        shutil.copyfile(path, out / path.name)
+        if any(fnmatch.fnmatch(path.name, pattern) for pattern in SEED_FILES):
+            shutil.copyfile(path, out / path.name)
     figures = figure_paths(run)
     for name in figures:
         (out / name).parent.mkdir(exist_ok=True)

@@ -136,6 +136,7 @@ class RelationTrainingArguments(TrainingArguments):
             raise ValueError("`--output_dir` is needed: the folder for everything that is written.")
         if self.save_steps is not None and (type(self.save_steps) is not int or self.save_steps < 1):
             raise ValueError(f"`--save_steps` must be a positive integer; got {self.save_steps!r}.")
+        self._check_numbers()
         self.save_every, self.save_steps = self.save_steps, int(TrainingArguments.save_steps)
         if self.push_to_hub != (self.hub_model_id is not None):
             raise ValueError("`--push_to_hub` and `--hub_model_id OWNER/NAME` go together; give both.")
@@ -160,6 +161,22 @@ class RelationTrainingArguments(TrainingArguments):
                 f"one process sees {self.n_gpu} GPUs; start one process for each with `torchrun "
                 f"--nproc_per_node={self.n_gpu} -m finetune ...`, or show it one with CUDA_VISIBLE_DEVICES=0."
             )
+
+    def _check_numbers(self) -> None:
+        for name in (
+            "per_device_train_batch_size",
+            "per_device_eval_batch_size",
+            "gradient_accumulation_steps",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"`--{name}` must be a positive integer; got {getattr(self, name)}.")
+        if not self.num_train_epochs > 0 and self.max_steps <= 0:
+            raise ValueError(
+                f"`--num_train_epochs` must be positive; got {self.num_train_epochs}. Nothing would be "
+                "trained."
+            )
+        if not 0 <= self.learning_rate < float("inf"):
+            raise ValueError(f"`--learning_rate` must be a number from 0 on; got {self.learning_rate}.")
 
     def _check_devices(self) -> None:
         if not self.use_cpu:

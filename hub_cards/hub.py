@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import shutil
 import tempfile
@@ -16,8 +15,8 @@ from huggingface_hub.utils import validate_repo_id
 from .cards import front_matter
 
 REPO_TYPES = ("dataset", "model", "space")
-# What tools leave in folders and nobody wants in a repository.
-LEFT_OUT = ("__pycache__", ".*_cache", ".git", ".DS_Store", ".ipynb_checkpoints", ".hypothesis")
+# Hidden files are settings, secrets (.env) and caches of one person; of them the Hub reads only these.
+HIDDEN_SENT = (".eval_results", ".gitattributes")
 
 
 def _check_place(out: Path, *, overwrite: bool, replaceable: Sequence[str]) -> None:
@@ -76,7 +75,9 @@ def staged_folder(
 
 
 def folder_files(folder: str | os.PathLike[str]) -> dict[str, int]:
-    """Path -> bytes of every file that a push of this folder sends, sorted; caches and .git are left out.
+    """Path -> bytes of every file that a push of this folder sends, sorted.
+
+    Caches and all that is hidden (.git, .env, ...) are left out, except `HIDDEN_SENT`.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -90,7 +91,8 @@ def folder_files(folder: str | os.PathLike[str]) -> dict[str, int]:
         path
         for path in paths
         if not any(
-            fnmatch.fnmatch(part, pattern) for part in path.relative_to(root).parts for pattern in LEFT_OUT
+            part == "__pycache__" or (part.startswith(".") and part not in HIDDEN_SENT)
+            for part in path.relative_to(root).parts
         )
     ]
     if not kept:

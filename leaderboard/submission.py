@@ -11,12 +11,15 @@ from typing import Any
 
 from weighted_f1_metric import VERSION, parse_signature, read_predictions, space
 
+from .board import MEASURES, TRUTHS
 from .gold_data import TRACKS, GoldData
 
 LIMITS = space.UploadLimits(num_bytes=64_000_000, num_rows=200_000)
 MAX_NAME_LENGTH = 60
 MAX_LINK_LENGTH = 200
+MAX_RECORD_LENGTH = 1_000_000
 _LINK = re.compile(r"https://[A-Za-z0-9.-]+(:\d+)?(/[^\s<>\"'`\\]*)?")
+SHOWN_SCORES = frozenset(f"{truth}_{measure}" for truth in TRUTHS for measure in MEASURES)
 _KEYS = {
     "id": str, "name": str, "link": str, "track": str, "submitted": str, "sha256": str, "scores": dict,
     "signatures": dict, "version": str,
@@ -121,12 +124,20 @@ def record_text(record: Mapping[str, Any]) -> str:
 
 
 def parse_record(text: str | bytes) -> dict[str, Any]:
-    """A record from the text of its file, checked: the results may have been edited by hand.
+    """A record from the text of its file, checked: whoever may write to the results may have made it.
+
+    Of its scores those are kept that the board shows, and nothing but the keys of a record is kept.
 
     Raises:
-        ValueError: no JSON, a missing key, a score that is no number, a signature that is none.
+        ValueError: too long, no JSON, a missing key, a shown score that is no number in [0, 1] or None, a
+            signature that is none.
     """
-    record = json.loads(text)
+    if len(text) > MAX_RECORD_LENGTH:
+        raise ValueError(f"a result has {len(text):,} characters, at most {MAX_RECORD_LENGTH:,}.")
+    try:
+        record = json.loads(text)
+    except RecursionError:
+        raise ValueError("a result nests its JSON too deeply.") from None
     if not isinstance(record, dict) or any(
         not isinstance(record.get(key), kind) for key, kind in _KEYS.items()
     ):
@@ -134,12 +145,17 @@ def parse_record(text: str | bytes) -> dict[str, Any]:
     checked_name(record["name"])
     _checked_link(record["link"])
     if record["track"] not in TRACKS:
-        raise ValueError(f"a result has the unknown track {record['track']!r}.")
-    wrong = [
-        key for key, value in record["scores"].items() if not isinstance(value, (int, float, type(None)))
-    ]
+        raise ValueError(f"a result has the unknown track {record['track']!r:.40}.")
+    shown = {key: value for key, value in record["scores"].items() if key in SHOWN_SCORES}
+    wrong = [key for key, value in shown.items() if not _is_fraction(value)]
     if wrong:
-        raise ValueError(f"a result has scores that are no numbers: {', '.join(wrong[:5])}.")
+        raise ValueError(f"a result has scores that are no numbers in [0, 1]: {', '.join(wrong[:5])}.")
     for line in record["signatures"].values():
+        if not isinstance(line, str):
+            raise ValueError(f"a result has a signature that is no text: {line!r:.40}.")
         parse_signature(line)
-    return record
+    return {**{key: record[key] for key in _KEYS}, "scores": shown}
+
+
+def _is_fraction(value: object) -> bool:
+    return value is None or (type(value) in (int, float) and 0 <= value <= 1)  # type: ignore[operator]

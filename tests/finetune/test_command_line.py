@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from finetune.__main__ import main
 from finetune.arguments import check_seeds
 from finetune.command_line import parse_arguments
+from finetune.processes import say_fault
 from finetune.train import seed_arguments
 from finetune.trainer_arguments import REFUSED, computes_bf16
 
@@ -130,6 +132,23 @@ def test_demo_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["--output_dir", "o", "--resume_from_checkpoint", "x"], "the same command goes on where the run"),
         (["--output_dir", "o", "--save_steps", "0"], "`--save_steps` must be a positive integer; got 0"),
         (
+            ["--output_dir", "o", "--per_device_train_batch_size", "0"],
+            "`--per_device_train_batch_size` must be a positive integer; got 0",
+        ),
+        (
+            ["--output_dir", "o", "--per_device_eval_batch_size", "0"],
+            "`--per_device_eval_batch_size` must be a positive integer; got 0",
+        ),
+        (
+            ["--output_dir", "o", "--gradient_accumulation_steps", "0"],
+            "`--gradient_accumulation_steps` must be a positive integer; got 0",
+        ),
+        (["--output_dir", "o", "--num_train_epochs", "0"], "`--num_train_epochs` must be positive; got 0.0"),
+        (
+            ["--output_dir", "o", "--learning_rate", "nan"],
+            "`--learning_rate` must be a number from",
+        ),
+        (
             ["--output_dir", "o", "--use_cpu", "--fp16"],
             "`--fp16` needs a GPU, and none is there; leave",
         ),
@@ -191,3 +210,31 @@ def test_settings_files_that_cannot_be_used(
 def test_no_seeds_is_an_error() -> None:
     with pytest.raises(ValueError, match="`seeds` must name at least one seed"):
         check_seeds([])
+
+
+def test_stopped_by_hand(
+    sample: Path,
+    tmp_path: Path,
+    words_for: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(run: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("finetune.multi_seed.finish_run", stop)
+    assert main(words_for(sample, tmp_path / "run")) == 130
+    assert f"stopped; the same command goes on with what {tmp_path / 'run'} holds." in capsys.readouterr().err
+
+
+def test_a_fault_of_another_process_is_said_after_the_first_had_its_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("finetune.processes.time.sleep", waited.append)
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    say_fault("first")
+    assert (capsys.readouterr().err, waited) == ("error: first\n", [])
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    say_fault("second")
+    assert (capsys.readouterr().err, waited) == ("error: second\n", [30.0])

@@ -28,6 +28,8 @@ def run(two_seeds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(two_seeds, folder)
     (folder / "figures").mkdir(exist_ok=True)
     (folder / "figures" / "precision_recall.png").write_bytes(b"\x89PNG")
+    for name in (".env", "notes.md", "run.sh"):
+        (folder / "seed-148" / name).write_text("only mine")
     return folder
 
 
@@ -40,6 +42,7 @@ def test_what_arrives_and_is_loaded_back(hub: HubServer, run: Path, sample: Path
     files = hub.files("models", REPO)
     assert TOKEN not in done.stdout + done.stderr
     assert len(hub.history("models", REPO)) == 2
+    assert not [content for content in files.values() if b"only mine" in content]
     for name in MODEL_FILES:
         assert files[name] == (run / "seed-148" / name).read_bytes()
     assert files["figures/precision_recall.png"] == b"\x89PNG"

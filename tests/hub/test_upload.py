@@ -25,6 +25,8 @@ def folder(tmp_path):
         "__pycache__/x.pyc": "c",
         ".git/config": "g",
         ".mypy_cache/a/b": "m",
+        ".env": "HF_TOKEN=secret",
+        "bag/.notes.txt": "private",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

@@ -11,7 +11,7 @@ import pytest
 from leaderboard import GoldData, LocalResults, board_html, rank_figure, read_gold_data, scored_record
 from leaderboard.board import places, records_of
 from leaderboard.hub_results import HubResults
-from leaderboard.submission import check_new
+from leaderboard.submission import check_new, parse_record, record_text
 from weighted_f1_metric import score_track, space, write_predictions
 
 
@@ -213,6 +213,40 @@ def test_a_result_that_is_none_is_left_out(tmp_path, submitted, gold):
     (tmp_path / "results" / "broken.json").write_text('{"name": 1}')
     (tmp_path / "results" / "nan.json").write_text("no JSON")
     assert [record["name"] for record in store.records()] == ["rare"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("scores", {"magt_micro_f1": float("nan")}, "no numbers in"),
+        ("scores", {"magt_micro_f1": float("inf")}, "no numbers in"),
+        ("scores", {"magt_micro_f1": True}, "no numbers in"),
+        ("scores", {"magt_micro_f1": 10**400}, "no numbers in"),
+        ("scores", {"magt_micro_f1": "<b>"}, "no numbers in"),
+        ("signatures", {"magt": 1}, "a signature that is no text"),
+        ("track", "x" * 99, "the unknown track"),
+        ("version", "v" * 1_000_001, "at most 1,000,000"),
+    ],
+)
+def test_a_result_that_somebody_else_wrote_is_checked(key, value, message, tmp_path, submitted, gold):
+    record = record_of("rare", submitted, gold)
+    text = json.dumps({**record, key: value})
+    with pytest.raises(ValueError, match=message):
+        parse_record(text)
+    store = LocalResults(tmp_path)
+    store.append(record)
+    (tmp_path / "results" / "theirs.json").write_text(text)
+    (tmp_path / "results" / "deep.json").write_text("[" * 100_000)
+    assert [other["name"] for other in store.records()] == ["rare"]
+
+
+def test_what_is_kept_of_a_result_is_what_the_board_shows(submitted, gold):
+    record = record_of("rare", submitted, gold)
+    kept = parse_record(record_text({**record, "more": 1}))
+    assert kept.keys() == record.keys()
+    assert kept["scores"].items() <= record["scores"].items()
+    assert {"dsgt_micro_f1", "magt_auc", "magt_ds_scope_macro_all_f1"} <= kept["scores"].keys()
+    assert "magt_prevalence" in record["scores"].keys() - kept["scores"].keys()
 
 
 def test_a_result_that_was_edited_is_read_again(tmp_path, submitted, gold):

@@ -10,8 +10,8 @@ import torch
 
 from .encoded_rows import EncodedRows
 
-# Rows are padded to a multiple of this, the width of a tile of the processor's matrix units.
-WIDTH_MULTIPLE = 8
+# Rows are padded to a multiple of this: wider ones pad more and are no faster (`benchmarks.training`).
+WIDTH_MULTIPLE = 2
 
 
 class RowBatches(torch.utils.data.Dataset):

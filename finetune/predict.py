@@ -86,6 +86,7 @@ def load_pipeline(name_or_path: str):
     from .modeling import RelationClassifier, RelationClassifierConfig
     from .relation_pipeline import RelationPipeline
 
+    here = "" if Path(name_or_path).is_dir() else " (no folder of that name is here)"
     try:
         config = RelationClassifierConfig.get_config_dict(name_or_path)[0]
         if config.get("model_type") != RelationClassifierConfig.model_type:
@@ -94,8 +95,8 @@ def load_pipeline(name_or_path: str):
     except (OSError, ValueError, RuntimeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ValueError(
-            f"`--model` {name_or_path!r}: the classifier did not load: {reason} It must be a folder that "
-            "`python -m finetune` wrote (OUT/seed-N), or a name on the Hugging Face Hub."
+            f"`--model` {name_or_path!r}{here}: the classifier did not load: {reason} It must be a folder "
+            "that `python -m finetune` wrote (OUT/seed-N), or a name on the Hugging Face Hub."
         ) from error
     return RelationPipeline(model=model, tokenizer=load_tokenizer(name_or_path))
 

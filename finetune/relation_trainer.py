@@ -133,6 +133,11 @@ class RelationTrainer(Trainer):
         self.loss_sum += float(loss)
         return loss
 
+    def evaluation_loop(self, *given: Any, **named: Any) -> Any:
+        """The Trainer's loop; weights are cast to 16 bits once for all batches, not once a batch."""
+        with self.accelerator.autocast():
+            return super().evaluation_loop(*given, **named)
+
     def floating_point_ops(self, inputs: dict[str, torch.Tensor]) -> int:
         """0: the estimate walks through all modules at every step and nothing here reads it."""
         return 0

@@ -94,7 +94,7 @@ def merge_answers(
         raise ValueError(
             f"the annotators differ on {len(differ)} of {len(ids)} rows "
             f"({', '.join(map(repr, differ[:5]))}) and there is no "
-            "`adjudicator`; write_sheet with `differing` makes the sheet for one."
+            "`adjudicator`; `sheet --differing A B` makes the sheet for one."
         )
     final = a | (read_answers(adjudicator, instance_ids=differ) if differ and adjudicator is not None else {})
     with release_folder(out, overwrite=overwrite) as writer:

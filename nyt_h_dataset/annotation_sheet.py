@@ -77,7 +77,8 @@ def read_answers(sheet: Place, *, instance_ids: Iterable[str]) -> dict[str, str]
         number = number if number in asked else number.removeprefix("'")
         if number not in asked:
             raise ValueError(
-                f"{where}: {number!r} is no row that was asked about; is it another data set's sheet?"
+                f"{where}: {number!r} is no row that was asked about: the annotators agree on it, or it is "
+                "of another data set."
             )
         if number in found:
             raise ValueError(f"{where}: the row {number!r} is there twice; leave one of them.")

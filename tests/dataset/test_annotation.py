@@ -157,7 +157,10 @@ def test_annotators_who_differ_need_one(asked, filled, tmp_path):
         ),
         ("", r"a\.csv:1: the column 'instance_id' is missing; the sheet has 'nothing'"),
         ("instance_id;answer\nx;yes\n", r":1: the column 'instance_id' is missing; .* another delimiter\?"),
-        ("instance_id,answer\nx,yes\nz,no\n", r"a\.csv:3: 'z' is no row that was asked about; is it another"),
+        (
+            "instance_id,answer\nx,yes\nz,no\n",
+            r"a\.csv:3: 'z' is no row that was asked about: the annotators agree",
+        ),
         ("instance_id,answer\nx,yes\nx,no\n", r"a\.csv:3: the row 'x' is there twice; leave one of them"),
         ("instance_id,answer\nx,maybe\n", r"a\.csv:2: the answer must be yes or no; got 'maybe'"),
         ("instance_id,answer\nx,unk\n", r"a\.csv:2: the answer must be yes or no; got 'unk'"),

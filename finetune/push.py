@@ -89,8 +89,8 @@ def stage_run(
     for name in figures:
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(run / name, out / name)
-    results["arguments"] = without_places(results["arguments"])
-    write_atomically(out / RESULTS, to_json(results))
+    shown = {**results, "arguments": without_places(results["arguments"])}
+    write_atomically(out / RESULTS, to_json(shown))
     dataset = dataset_id or hub_dataset(results)
     if dataset is not None:
         (out / EVAL_RESULTS).mkdir()

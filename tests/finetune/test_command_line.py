@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -210,21 +209,6 @@ def test_settings_files_that_cannot_be_used(
 def test_no_seeds_is_an_error() -> None:
     with pytest.raises(ValueError, match="`seeds` must name at least one seed"):
         check_seeds([])
-
-
-def test_stopped_by_hand(
-    sample: Path,
-    tmp_path: Path,
-    words_for: Callable[..., list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def stop(run: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("finetune.multi_seed.finish_run", stop)
-    assert main(words_for(sample, tmp_path / "run")) == 130
-    assert f"stopped; the same command goes on with what {tmp_path / 'run'} holds." in capsys.readouterr().err
 
 
 def test_a_fault_of_another_process_is_said_after_the_first_had_its_time(

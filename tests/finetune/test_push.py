@@ -59,6 +59,7 @@ def test_what_arrives_and_is_loaded_back(hub: HubServer, run: Path, sample: Path
     assert "The weights are those of seed 148." in card.content
     assert "![precision recall](figures/precision_recall.png)" in card.content
     assert card.data.datasets == ["tester/nyt-h"]
+    assert card.data.base_model is None, "the encoder was a folder, whose name is none on the Hub"
     scores = {result.metric_name: result.metric_value for result in card.data.eval_results}
     assert scores == {name: ours["mean"][name] for name in scores}
     for truth in ("dsgt", "magt", "magt_ds_scope"):

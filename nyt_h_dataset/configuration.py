@@ -50,8 +50,11 @@ class NytHConfig(datasets.BuilderConfig):
     def create_config_id(
         self, config_kwargs: dict[str, object], custom_features: datasets.Features | None = None
     ) -> str:
-        """Return the cache key: the content of the files and the options, not the path of the folder."""
+        """Return the cache key: the content of the files and the options, not the path of the folder.
+
+        The major of `datasets` is part of it: one before 4 cannot read what a later one notes of lists.
+        """
         self.check()
         if custom_features is not None:
             raise ValueError("`features` are those of the configuration; cast the loaded dataset instead.")
-        return f"{self.name}-{self.key()}"
+        return f"{self.name}-datasets{datasets.__version__.split('.')[0]}-{self.key()}"

@@ -6,7 +6,7 @@ import datasets
 import pyarrow as pa
 import pytest
 
-from nyt_h_dataset import load_nyt_h
+from nyt_h_dataset import NytH, load_nyt_h
 from nyt_h_dataset.bags import bag_table
 from nyt_h_dataset.schema import bag_features, sentence_features
 
@@ -178,6 +178,15 @@ def test_without_guids_the_words_make_the_pair(folder, cache):
     folder.write()
     with pytest.raises(ValueError, match="the bag 'BAG#A' holds two entity pairs: 'Ann Lee'"):
         load_nyt_h(folder.path, "bag", cache_dir=cache, split="test")
+
+
+def test_majors_of_datasets_do_not_share_a_cache(sample, cache, monkeypatch):
+    """The older one does not know the feature type `List` in the notes of the later one."""
+    paths = set()
+    for version in ("3.6.0", "5.2.0", "5.3.1"):
+        monkeypatch.setattr(datasets, "__version__", version)
+        paths.add(NytH(config_name="bag", data_dir=str(sample), cache_dir=str(cache)).cache_dir)
+    assert len(paths) == 2
 
 
 def test_the_key_of_a_bag_is_part_of_the_cache_key(folder, cache):

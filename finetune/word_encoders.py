@@ -15,6 +15,10 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 PIECES = {"cnn": 1, "pcnn": 3}
 ARCHITECTURES = (*PIECES, "att_blstm")
 
+# Of word and position vectors that are drawn at random; chosen among 1, 0.3 and 0.1 by the validation F1 of
+# `cnn` and `att_blstm` on SemEval-2010 Task 8.
+RANDOM_SD = 0.3
+
 
 class WordEncoderConfig(PreTrainedConfig):
     """Shape of a word encoder; the defaults are those of [A]'s release.
@@ -147,10 +151,10 @@ class WordEncoder(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         """Draw the values of one module: Xavier for the layers, normal for the vectors."""
         if isinstance(module, WordTable):
-            init.normal_(module.fixed)
-            init.normal_(module.trained)
+            init.normal_(module.fixed, std=RANDOM_SD)
+            init.normal_(module.trained, std=RANDOM_SD)
         elif isinstance(module, nn.Embedding):
-            init.normal_(module.weight)
+            init.normal_(module.weight, std=RANDOM_SD)
         elif isinstance(module, nn.Linear):
             init.xavier_normal_(module.weight)
             if module.bias is not None:

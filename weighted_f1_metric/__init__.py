@@ -6,13 +6,13 @@ same functions.
 
 from . import space
 from .average_plots import plot_averages
-from .comparison import Comparison, compare_runs
-from .comparison_table import truth_name
+from .comparison import Comparison, compare_runs, holm_adjusted
+from .comparison_table import SIGNIFICANCE_LEVEL, p_text, reference_table, truth_name
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
 from .fscore import AveragedScores, average_scores, averaged_scores, class_scores
-from .label_statistics import label_statistics
+from .label_statistics import label_statistics, statistics_table
 from .plots import (
     plot_class_weights,
     plot_exponent_curve,
@@ -21,9 +21,10 @@ from .plots import (
     plot_relation_coverage,
 )
 from .prediction_files import read_predictions, read_references, read_relations, write_predictions
-from .rank_agreement import rank_systems
+from .rank_agreement import RankAgreement, rank_systems
 from .ranking import PRCurve, pr_curve, ranking_measures
 from .resampling import bootstrap_interval, randomization_test
+from .run_measures import check_comparable
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .tables import track_table
 from .track_figures import draw_track_figures, write_figures, write_track_figures
@@ -36,16 +37,19 @@ __version__ = VERSION
 
 __all__ = [
     "AVERAGES",
+    "SIGNIFICANCE_LEVEL",
     "VERSION",
     "AveragedScores",
     "ClassCounts",
     "Comparison",
     "PRCurve",
+    "RankAgreement",
     "Signature",
     "TrackStatistics",
     "average_scores",
     "averaged_scores",
     "bootstrap_interval",
+    "check_comparable",
     "check_desiderata",
     "class_counts",
     "class_scores",
@@ -57,8 +61,10 @@ __all__ = [
     "exponent_curve",
     "f1_family",
     "family_from_counts",
+    "holm_adjusted",
     "label_statistics",
     "make_compute_metrics",
+    "p_text",
     "parse_signature",
     "plot_averages",
     "plot_class_weights",
@@ -73,9 +79,11 @@ __all__ = [
     "read_predictions",
     "read_references",
     "read_relations",
+    "reference_table",
     "score_track",
     "signature",
     "space",
+    "statistics_table",
     "track_statistics",
     "track_table",
     "truth_name",

@@ -11,7 +11,16 @@ from collections.abc import Callable, Mapping
 from .comparison import Comparison, f1_measure
 from .rank_agreement import RankAgreement
 
-__all__ = ["agreement_table", "comparison_table", "disagreements", "rank_disagreements"]
+__all__ = [
+    "SIGNIFICANCE_LEVEL",
+    "agreement_table",
+    "comparison_table",
+    "disagreements",
+    "p_text",
+    "rank_disagreements",
+    "reference_table",
+    "truth_name",
+]
 
 SIGNIFICANCE_LEVEL = 0.05
 
@@ -55,36 +64,76 @@ def comparison_table(
     | Cohen's d | 2.1 (huge) |
     | Hedges' g | 1.2 |
     """
-    columns = _f1_averages(compared, truth)
-    if not columns:
-        present = ", ".join(sorted({repr(found[0]) for m in compared if (found := f1_measure(m))})) or "none"
-        raise ValueError(f"No F1 average of the truth {truth!r} was compared; truths present: {present}.")
-    first = next(iter(columns.values()))
+    return reference_table({name_b: compared}, reference=name_a, truth=truth)
+
+
+def reference_table(
+    others: Mapping[str, Mapping[str, Comparison]], *, reference: str, truth: str = ""
+) -> str:
+    """Return the table of `comparison_table` for one system, a, against several: a block of rows for each b.
+
+    Args:
+        others: Name of a system b -> what `compare_runs` returns for a and b, a the same in all.
+        reference: Name of system a.
+        truth: The prefix of the measures, e.g. "magt"; "" for measures without prefix.
+
+    Raises:
+        ValueError: A comparison holds no F1 average of this truth, or there is none.
+    """
+    blocks = {name: _f1_averages(compared, truth) for name, compared in others.items()}
+    for name, columns in blocks.items():
+        if not columns:
+            compared = others[name]
+            truths = {repr(found[0]) for measure in compared if (found := f1_measure(measure))}
+            raise ValueError(
+                f"No F1 average of the truth {truth!r} was compared; truths present: "
+                f"{', '.join(sorted(truths)) or 'none'}."
+            )
+    if not blocks:
+        raise ValueError(f"`others` is empty; {reference!r} is compared with nothing.")
+    averages = next(iter(blocks.values()))
+    first = next(iter(averages.values()))
     label = " ".join(filter(None, [truth_name(truth), "F1 (%)"]))
-    rows: list[tuple[str, Callable[[Comparison], str]]] = [
-        (f"{name_a} (n = {first.n_a})", lambda c: _mean_and_sd(c.mean_a, c.sd_a)),
-        (f"{name_b} (n = {first.n_b})", lambda c: _mean_and_sd(c.mean_b, c.sd_b)),
-        ("difference", lambda c: "–" if c.difference is None else f"{100 * c.difference:+.1f}"),
-        ("p (Welch)", lambda c: _p_text(c.p_value)),
-        ("p (Holm)", lambda c: _p_text(c.p_holm)),
-        ("Cohen's d", lambda c: "–" if c.cohens_d is None else f"{c.cohens_d:.1f} ({c.effect})"),
-        ("Hedges' g", lambda c: "–" if c.hedges_g is None else f"{c.hedges_g:.1f}"),
-    ]
-    lines = [f"| {label} | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
-    lines += [f"| {_cell(name)} | {' | '.join(map(text, columns.values()))} |" for name, text in rows]
+    lines = [f"| {label} | {' | '.join(averages)} |", f"| --- |{' ---: |' * len(averages)}"]
+    lines.append(
+        _row(f"{reference} (n = {first.n_a})", [_mean_and_sd(c.mean_a, c.sd_a) for c in averages.values()])
+    )
+    notes = []
+    for name, columns in blocks.items():
+        n = next(iter(columns.values())).n_b
+        rows: list[tuple[str, Callable[[Comparison], str]]] = [
+            (f"{name} (n = {n})", lambda c: _mean_and_sd(c.mean_b, c.sd_b)),
+            ("difference", lambda c: "–" if c.difference is None else f"{100 * c.difference:+.1f}"),
+            ("p (Welch)", lambda c: p_text(c.p_value)),
+            ("p (Holm)", lambda c: p_text(c.p_holm)),
+            ("Cohen's d", lambda c: "–" if c.cohens_d is None else f"{c.cohens_d:.1f} ({c.effect})"),
+            ("Hedges' g", lambda c: "–" if c.hedges_g is None else f"{c.hedges_g:.1f}"),
+        ]
+        lines += [_row(title, [text(columns[average]) for average in averages]) for title, text in rows]
+        note = _reasons(columns)
+        if note:
+            notes.append(f"– : {note} (a is {_cell(reference)}, b is {_cell(name)}).")
+    return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def _row(title: str, cells: list[str]) -> str:
+    return f"| {_cell(title)} | {' | '.join(cells)} |"
+
+
+def _reasons(columns: Mapping[str, Comparison]) -> str:
+    """Return why values are missing, with the averages where not all share one reason; or nothing."""
     reasons: dict[str, list[str]] = {}
     for average, comparison in columns.items():
         if comparison.reason:
             reasons.setdefault(comparison.reason, []).append(average)
-    if reasons:
-        whole = len(reasons) == 1 and len(next(iter(reasons.values()))) == len(columns)
-        texts = [reason if whole else f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        lines += ["", f"– : {'; '.join(texts)} (a is {name_a}, b is {name_b})."]
-    return "\n".join(lines)
+    whole = len(reasons) == 1 and len(next(iter(reasons.values()))) == len(columns)
+    texts = [reason if whole else f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return "; ".join(texts)
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    """Return text for a cell: one line, bars (and the escapes of bars) escaped."""
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _f1_averages(compared: Mapping[str, Comparison], truth: str) -> dict[str, Comparison]:
@@ -98,7 +147,7 @@ def _mean_and_sd(mean: float | None, sd: float | None) -> str:
     return f"{100 * mean:.1f}" + ("" if sd is None else f" ± {100 * sd:.1f}")
 
 
-def _p_text(p: float | None) -> str:
+def p_text(p: float | None) -> str:
     """Return a p-value with two digits; powers of ten below 0.001, as in the paper."""
     if p is None:
         return "–"

@@ -52,16 +52,21 @@ class RankAgreement:
         )
 
 
-def rank_systems(systems: Mapping[str, Sequence[Run]]) -> RankAgreement:
+def rank_systems(
+    systems: Mapping[str, Sequence[Run]], *, measures: Sequence[str] | None = None
+) -> RankAgreement:
     """Return how each F1 average of each truth ranks the systems, and Kendall's tau between the rankings.
 
     Args:
         systems: name -> runs, as `compare_runs` takes them; at least two systems. Systems are ranked by their
-            mean over runs, by every measure `{truth}_{average}_f1` that all of them report without None.
+            mean over runs.
+        measures: Rank them by these, e.g. `magt_macro_all_f1`; None: by every `{truth}_{average}_f1` that all
+            of them report without None.
 
     Raises:
         TypeError: As `compare_runs`.
-        ValueError: As `compare_runs`; fewer than two systems; no F1 average in common.
+        ValueError: As `compare_runs`; fewer than two systems; no F1 average in common; a measure asked for
+            that a run does not report.
 
     >>> agreement = rank_systems({
     ...     "x": [{"micro_f1": 0.9, "macro_f1": 0.4}],
@@ -83,12 +88,16 @@ def rank_systems(systems: Mapping[str, Sequence[Run]]) -> RankAgreement:
         raise ValueError(f"A ranking needs at least two systems; got {len(systems)}.")
     values = {name: measures_of_system(runs, name) for name, runs in systems.items()}
     check_comparable(systems)
-    first = next(iter(values.values()))
-    measures = [
-        measure
-        for measure in first
-        if f1_measure(measure) and all(measure in own and None not in own[measure] for own in values.values())
-    ]
+    if measures is None:
+        first = next(iter(values.values()))
+        measures = [measure for measure in first if f1_measure(measure) and not _lacking(values, measure)]
+    for measure in measures:
+        lacking = _lacking(values, measure)
+        if lacking:
+            raise ValueError(
+                f"The systems cannot be ranked by {measure!r}: not every run of {lacking[0]!r} has a number "
+                "for it."
+            )
     if not measures:
         raise ValueError(
             "The systems have no F1 average in common, so nothing ranks them; the keys are "
@@ -105,6 +114,11 @@ def rank_systems(systems: Mapping[str, Sequence[Run]]) -> RankAgreement:
             for one, other in itertools.combinations(measures, 2)
         },
     )
+
+
+def _lacking(values: Mapping[str, Mapping[str, list[float | None]]], measure: str) -> list[str]:
+    """Return the systems that do not report a number for the measure in every run."""
+    return [name for name, own in values.items() if None in own.get(measure, [None])]
 
 
 def _mean(values: list[float | None]) -> float:

@@ -13,6 +13,7 @@ from weighted_f1_metric.comparison_table import (
     comparison_table,
     disagreements,
     rank_disagreements,
+    reference_table,
 )
 from weighted_f1_metric.rank_agreement import rank_systems
 
@@ -125,3 +126,28 @@ def test_table_has_the_layout_of_the_paper():
 def test_small_p_values_are_written_with_a_power_of_ten():
     a, b = runs_with(0.879, 0.001), runs_with(0.827, 0.001)
     assert "e-" in comparison_table(compare_runs(runs_a=a, runs_b=b)).splitlines()[5]
+
+
+def test_one_system_against_several():
+    """A block of rows for each b; what is missing is said of each."""
+    x, y, z = runs_with(72.5, 0.3), runs_with(71.5, 0.4), runs([70.0])
+    others = {"Y": compare_runs(runs_a=x, runs_b=y), "Z\n|": compare_runs(runs_a=x, runs_b=z)}
+    lines = reference_table(others, reference="X").splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:15]] == [
+        "X (n = 5)",
+        *("Y (n = 5)", "difference", "p (Welch)", "p (Holm)", "Cohen's d", "Hedges' g"),
+        *("Z \\", "difference", "p (Welch)", "p (Holm)", "Cohen's d", "Hedges' g"),
+    ]
+    assert lines[3:9] == comparison_table(others["Y"], name_a="X", name_b="Y").splitlines()[3:9]
+    assert lines[15:] == ["", "– : a single run of b has no standard deviation (a is X, b is Z \\|)."]
+    with pytest.raises(ValueError, match="`others` is empty; 'X' is compared with nothing"):
+        reference_table({}, reference="X")
+
+
+def test_rankings_by_measures_that_are_named():
+    agreement = rank_systems({"x": [{"a": 0.1, "b": 0.3}], "y": [{"a": 0.2, "b": 0.1}]}, measures=["b", "a"])
+    assert agreement.measures == ("b", "a")
+    assert agreement.ranks["b"] == (1.0, 2.0)
+    assert agreement.kendall_tau == {("b", "a"): pytest.approx(-1.0)}
+    with pytest.raises(ValueError, match="cannot be ranked by 'b': not every run of 'y' has a number for it"):
+        rank_systems({"x": [{"b": 0.3}], "y": [{"b": None}]}, measures=["b"])

@@ -20,6 +20,7 @@ from .processes import wait_for_all, writes
 from .reference_lines import TRAINED, changed_data
 from .results import (
     PAGE,
+    PREDICTIONS,
     RESULTS,
     SeedResult,
     aggregate,
@@ -32,7 +33,7 @@ from .results import (
 from .run_report import drawn_figures, prediction_runs, seen_pairs_results, untrained_results
 from .run_warnings import data_warnings, score_warnings
 from .selection import check_selection
-from .train import PREDICTIONS, build_trainer, check_run, run_seed
+from .train import build_trainer, check_run, run_seed
 from .trainer_arguments import RelationTrainingArguments, given_values
 
 Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingArguments]

@@ -44,7 +44,7 @@ def compared_table(columns: Mapping[str, Mapping[str, Any]]) -> str:
     for key in first["mean"]:
         if not key.endswith("_f1") or key.endswith("max_f1"):
             continue
-        cells = [_cell(column["mean"].get(key), column["sd"].get(key)) for column in columns.values()]
+        cells = [percent_cell(column["mean"].get(key), column["sd"].get(key)) for column in columns.values()]
         lines.append(f"| {_title(key)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -58,7 +58,8 @@ def _title(key: str) -> str:
     return name.replace("_", " ")
 
 
-def _cell(mean: float | None, sd: float | None) -> str:
+def percent_cell(mean: float | None, sd: float | None = None) -> str:
+    """Return a fraction in percent with its standard deviation; a dash for None."""
     if mean is None:
         return "-"
     return f"{100 * mean:.2f}" + ("" if sd is None else f" ± {100 * sd:.2f}")
@@ -97,7 +98,7 @@ def _false_alarms(results: Mapping[str, Any]) -> Section | None:
     alarms = results.get("false_alarms")
     if alarms is None:
         return None
-    share = _cell(alarms["share"], alarms["sd"])
+    share = percent_cell(alarms["share"], alarms["sd"])
     rows = [[as_code(name), f"{100 * value:.2f}"] for name, value in alarms["relations"].items()]
     text = (
         f"Of {alarms['num_units']:,} units of the negative relation that training has not, {share} percent "

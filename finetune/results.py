@@ -18,6 +18,7 @@ RESULTS = "results.json"
 PAGE = "README.md"
 METRICS = "metrics.json"
 TRAINING = "training.json"
+PREDICTIONS = "predictions.jsonl"
 _OF_A_CLASS = ("precision", "recall", "f1")
 PACKAGES = ("nyt-h", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scipy")
 

@@ -28,12 +28,11 @@ from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
 from .processes import wait_for_all, writes
 from .progress import EvaluationLines, ProgressBars
 from .relation_trainer import RelationTrainer
-from .results import SeedResult, write_seed
+from .results import PREDICTIONS, SeedResult, write_seed
 from .selection import chosen_threshold, in_unit_order, metric_of_trainer, split_records, split_scores
 from .trainer_arguments import RelationTrainingArguments
 
 CHECKPOINTS = "checkpoints"
-PREDICTIONS = "predictions.jsonl"
 NA_PREDICTIONS = "na_predictions.jsonl"
 
 

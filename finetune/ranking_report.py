@@ -1,0 +1,187 @@
+"""What the two papers say of rankings, asked of the data at hand: tables, and the answers in sentences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from hub_cards import as_text, markdown_table
+from weighted_f1_metric import truth_name
+
+from .comparison_runs import ALL_RELATIONS, TrackRuns
+from .comparison_significance import PairTests, difference_text
+from .comparison_tables import Table, truth_title
+from .ranking_changes import RankingChange, Swap, agreement_of, ranking_change, swap_rows
+
+
+def between_truths(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]] | None:
+    """[A]'s question: a table, and sentences for each convention of MAGT; None without both truths."""
+    conventions = [truth for truth in runs.truths if truth != "dsgt"]
+    if not tests or "dsgt" not in runs.truths or not conventions:
+        return None
+    agreement = agreement_of(runs)
+    names = list(runs.f1_keys("dsgt"))
+    keys = {truth: runs.f1_keys(truth) for truth in runs.truths}
+    changes = {
+        (convention, name): ranking_change(agreement, tests, keys["dsgt"][name], keys[convention][name])
+        for convention in conventions
+        for name in names
+    }
+    verdicts = [
+        [truth_name(convention), name, change.verdict, _tau_text(change.tau)]
+        for (convention, name), change in changes.items()
+    ]
+    cells = []
+    for name in names:
+        own = {truth_name(convention): changes[convention, name] for convention in conventions}
+        columns = [keys[truth][name] for truth in runs.truths]
+        cells += [[name, *row] for row in _swap_rows(own, tests, columns)]
+    parts = [markdown_table(["DSGT against", "F1", "the ranking", "Kendall's tau"], verdicts, left=3)]
+    parts.append(_swaps_text(cells, ["F1"], list(map(truth_name, runs.truths)), "DSGT and"))
+    rows = [
+        row
+        for (convention, name), change in changes.items()
+        for row in swap_rows(runs, ("dsgt", name), (convention, name), change)
+    ]
+    title = "Does the ranking change between DSGT and MAGT?"
+    sentences = [
+        _truths_sentence(convention, {name: changes[convention, name] for name in names}, len(runs.systems))
+        for convention in conventions
+    ]
+    sentences.append(_significant_sentence(runs, tests))
+    return Table(f"ranking_truths_{runs.track}", title, "\n\n".join(parts), rows), sentences
+
+
+def between_averages(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]] | None:
+    """[B]'s question: a table, and a sentence for each truth; None for a single system."""
+    if not tests:
+        return None
+    agreement = agreement_of(runs)
+    parts, rows, sentences = [], [], []
+    for truth in runs.truths:
+        keys = {name: key for name, key in runs.f1_keys(truth).items() if name != ALL_RELATIONS}
+        changes = {
+            (one, other): ranking_change(agreement, tests, keys[one], keys[other])
+            for one, other in itertools.combinations(keys, 2)
+        }
+        for (one, other), change in changes.items():
+            rows += swap_rows(runs, (truth, one), (truth, other), change)
+        under = f"Under {truth_name(truth)} the" if truth else "The"
+        named = {f"{one}/{other}": change for (one, other), change in changes.items()}
+        sentences.append(f"{under} ranking {_averages_verdict(named)}.")
+        heading = f"**{truth_title(truth)}**\n\n" if truth else ""
+        taus = [[one, *(_tau_text(_tau(changes, one, other)) for other in keys)] for one in keys]
+        parts.append(heading + markdown_table(["Kendall's tau", *keys], taus))
+        parts.append(_swaps_text(_swap_rows(named, tests, list(keys.values())), [], list(keys), ""))
+    table = Table(
+        f"ranking_averages_{runs.track}",
+        "Does the ranking change between the averages?",
+        "\n\n".join(parts),
+        rows,
+    )
+    return table, sentences
+
+
+def _truths_sentence(convention: str, changes: Mapping[str, RankingChange], num_systems: int) -> str:
+    main = changes[ALL_RELATIONS]
+    by_verdict: dict[str, list[str]] = {}
+    for name, change in changes.items():
+        if name != ALL_RELATIONS:
+            by_verdict.setdefault(change.verdict, []).append(name)
+    others = "; ".join(f"by {', '.join(names)} it {verdict}" for verdict, names in by_verdict.items())
+    tau = "" if main.tau is None else f" (Kendall's tau {main.tau:.2f})"
+    return (
+        f"Between DSGT and {truth_name(convention)}, by macro F1 over all relations ([A]'s F1), the ranking "
+        f"of {num_systems} systems {main.verdict}{tau}; {others}."
+    )
+
+
+def _significant_sentence(runs: TrackRuns, tests: PairTests) -> str:
+    """How many pairs differ significantly: the order of the others may be noise."""
+    counts = []
+    for truth in runs.truths:
+        key = runs.f1_keys(truth)[ALL_RELATIONS]
+        number = sum(own[key].significant is True for own in tests.values())
+        counts.append(f"{number} under {truth_name(truth)}")
+    return (
+        f"Of {len(tests)} pairs of systems, by macro F1 over all relations, these differ significantly: "
+        f"{', '.join(counts)}. The order of the others may be noise."
+    )
+
+
+def _averages_verdict(changes: Mapping[str, RankingChange]) -> str:
+    """The strongest verdict of all pairs of averages."""
+    swaps = [(name, swap) for name, change in changes.items() for swap in change.swaps]
+    if not swaps:
+        ties = any(change.differ_in_ties for change in changes.values())
+        return "does not change between the averages" + (", but for ties" if ties else "")
+    found: dict[str, list[str]] = {}
+    for name, swap in swaps:
+        if swap.significant == "both":
+            found.setdefault(_unordered(swap), []).append(name)
+    if found:
+        listed = "; ".join(f"{pair} ({', '.join(names)})" for pair, names in found.items())
+        return f"changes between the averages, and these swaps are significant in both: {listed}"
+    pairs = ", ".join(dict.fromkeys(_unordered(swap) for _, swap in swaps))
+    untested = all(swap.significant == "not tested" for _, swap in swaps)
+    how = "not tested" if untested else "but not significantly"
+    return f"changes between the averages, {how} (swapped: {pairs})"
+
+
+def _unordered(swap: Swap) -> str:
+    return "/".join(sorted((as_text(swap.better), as_text(swap.worse))))
+
+
+def _tau(changes: Mapping[tuple[str, str], RankingChange], one: str, other: str) -> float | None:
+    if one == other:
+        return 1.0
+    return (changes.get((one, other)) or changes[other, one]).tau
+
+
+def _swap_rows(
+    changes: Mapping[str, RankingChange], tests: PairTests, columns: Sequence[str]
+) -> list[list[str]]:
+    """A row for each pair of systems that swaps: its tests by key, and where it is a significant swap.
+
+    Args:
+        changes: Name of what is compared -> its change.
+        tests: Of all pairs.
+        columns: The keys.
+    """
+    pairs = {
+        frozenset((swap.better, swap.worse)): (swap.better, swap.worse)
+        for change in reversed(list(changes.values()))
+        for swap in change.swaps
+    }
+    rows = []
+    for systems, (better, worse) in reversed(pairs.items()):
+        pair, sign = ((better, worse), 1) if (better, worse) in tests else ((worse, better), -1)
+        own = [
+            (name, swap.significant)
+            for name, change in changes.items()
+            for swap in change.swaps
+            if {swap.better, swap.worse} == systems
+        ]
+        both = [name for name, significant in own if significant == "both"]
+        no = "not tested" if all(word == "not tested" for _, word in own) else "no"
+        cells = [difference_text(tests[pair][key], sign) for key in columns]
+        rows.append([f"{as_text(better)} - {as_text(worse)}", *cells, ", ".join(both) or no])
+    return rows
+
+
+def _swaps_text(
+    rows: Sequence[Sequence[str]], heading: Sequence[str], columns: Sequence[str], between: str
+) -> str:
+    """The table of swapped pairs, or that there are none."""
+    if not rows:
+        return "No two systems swap."
+    what = f"significant swap, {between}" if between else "significant swap"
+    header = [*heading, "swapped systems", *columns, what]
+    return (
+        "Every pair of systems that swaps: the difference in points, with Holm's p, and between which "
+        f"two the swap is significant.\n\n{markdown_table(header, rows, left=len(heading) + 1)}"
+    )
+
+
+def _tau_text(tau: float | None) -> str:
+    return "-" if tau is None else f"{tau:.2f}"

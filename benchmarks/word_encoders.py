@@ -22,7 +22,8 @@ import torch
 from transformers import TrainerCallback
 
 from finetune.command_line import parse_arguments
-from finetune.preparation import plan_lines, prepare
+from finetune.plan import plan_lines
+from finetune.preparation import prepare
 from finetune.train import build_trainer
 
 MEBIBYTE = 2**20

@@ -72,12 +72,14 @@ class ModelArguments:
             "others but plain, positions and prompt."
         },
     )
-    classifier_head: Literal["linear", "mlp", "ranking", "label_words"] = field(
+    classifier_head: Literal["linear", "mlp", "ranking", "type_restriction", "label_words"] = field(
         default="linear",
         metadata={
             "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear, "
             "ranking is one layer and a ranking loss, with the negative relation where every other score is "
-            "below 0; label_words are the language model's scores of a relation's words at the masks."
+            "below 0; type_restriction (RECENT) is a detector of any relation, and behind it a choice among "
+            "those that training has for the types of head and tail; label_words are the language model's "
+            "scores of a relation's words at the masks."
         },
     )
     label_words: str | None = field(

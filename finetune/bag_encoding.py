@@ -13,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 from .bag_pooling import deciding_rows, prediction_scores, training_logits
 
-Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+# `input_ids`, `attention_mask` (num_rows, width), `entity_starts`, `entity_spans`, perhaps `type_pairs`.
+Rows = tuple[torch.Tensor, ...]
 RowScorer = Callable[..., torch.Tensor]
 
 # A batch of 32 sentences of 256 tokens needs as much memory.
@@ -33,8 +34,8 @@ def score_in_chunks(
     chunk, whatever the number of rows, for a third more time.
 
     Args:
-        score_rows: Takes the four tensors of some rows and gives their logits.
-        rows: `input_ids`, `attention_mask` (num_rows, width), `entity_starts`, `entity_spans` (num_rows, ..).
+        score_rows: Takes the tensors of some rows and gives their logits.
+        rows: The tensors of all rows.
         tokens_per_chunk: Most tokens of a chunk, padding included; a single row may be longer.
         recompute: Whether a backward pass follows.
     """
@@ -43,8 +44,8 @@ def score_in_chunks(
     slices = chunk_slices(lengths[order].tolist(), tokens_per_chunk=tokens_per_chunk)
     logits = []
     for first, end, width in slices:
-        input_ids, attention_mask, starts, spans = (part[order[first:end]] for part in rows)
-        chunk = (input_ids[:, :width], attention_mask[:, :width], starts, spans)
+        input_ids, attention_mask, *others = (part[order[first:end]] for part in rows)
+        chunk = (input_ids[:, :width], attention_mask[:, :width], *others)
         if recompute and len(slices) > 1:
             logits.append(checkpoint(score_rows, *chunk, use_reentrant=False))
         else:
@@ -71,6 +72,7 @@ def score_bags(
     score_rows: RowScorer,
     rows: Rows,
     *,
+    usable: torch.Tensor,
     bag_sizes: torch.Tensor,
     labels: torch.Tensor | None,
     pooling: str,
@@ -86,10 +88,9 @@ def score_bags(
 
     Args:
         score_rows, rows, tokens_per_chunk: As in `score_in_chunks`.
-        bag_sizes, labels, pooling, negative_id, multi_label: As in `bag_pooling.training_logits`.
+        usable, bag_sizes, labels, pooling, negative_id, multi_label: As in `bag_pooling.training_logits`.
         num_labels: As there; with `labels` only.
     """
-    usable = (rows[2] >= 0).all(dim=1)
     options: dict[str, Any] = {"pooling": pooling, "negative_id": negative_id, "multi_label": multi_label}
     # As the logits of rows: the products of `att` would be rounded to 16 bits under autocast, and tie.
     exact = torch.autocast(rows[0].device.type, enabled=False)
@@ -108,7 +109,7 @@ def score_bags(
             with torch.no_grad():
                 some = score_in_chunks(
                     score_rows,
-                    (rows[0][shared], rows[1][shared], rows[2][shared], rows[3][shared]),
+                    tuple(part[shared] for part in rows),
                     tokens_per_chunk=tokens_per_chunk,
                     recompute=False,
                 )
@@ -118,7 +119,7 @@ def score_bags(
                 row_logits=found, usable=usable, bag_sizes=bag_sizes, labels=labels, **options
             )
         if keep.any():
-            rows = (rows[0][keep], rows[1][keep], rows[2][keep], rows[3][keep])
+            rows = tuple(part[keep] for part in rows)
             usable, bag_sizes = usable[keep], torch.bincount(bags[keep], minlength=len(bag_sizes))
     row_logits = score_in_chunks(score_rows, rows, tokens_per_chunk=tokens_per_chunk, recompute=True)
     with exact:

@@ -18,8 +18,9 @@ class RowBatches(torch.utils.data.Dataset):
     """A dataset read a batch at a time: `__getitems__` gives the padded tensors of the rows asked for.
 
     Batches hold `input_ids`, `attention_mask` (int64, (batch, width)), `entity_starts` (int64, (batch, 2)),
-    `entity_spans` (int64, (batch, 4)), `labels` and `row_ids` (int64, (batch,)). The data live in flat
-    arrays, so memory does not grow with epochs.
+    `entity_spans` (int64, (batch, 4)), `labels` and `row_ids` (int64, (batch,)); and, where the rows have
+    them, `type_pairs` (int64, (batch, most pairs), -1 behind). The data live in flat arrays, so memory does
+    not grow with epochs.
     """
 
     def __init__(self, *, rows: EncodedRows, labels: np.ndarray, row_ids: np.ndarray, pad_id: int) -> None:
@@ -63,7 +64,7 @@ class RowBatches(torch.utils.data.Dataset):
         mask = columns < lengths[:, None]
         places = np.where(mask, starts[:, None] + columns, 0)
         ids = np.where(mask, self.rows.token_ids[places], self.pad_id)
-        return {
+        batch = {
             "input_ids": torch.from_numpy(ids.astype(np.int64)),
             "attention_mask": torch.from_numpy(mask.astype(np.int64)),
             "entity_starts": torch.from_numpy(self.rows.entity_starts[chosen].astype(np.int64)),
@@ -71,6 +72,9 @@ class RowBatches(torch.utils.data.Dataset):
             "labels": label_tensor(self.labels[chosen]),
             "row_ids": torch.from_numpy(self.row_ids[chosen].astype(np.int64)),
         }
+        if self.rows.type_pairs is not None:
+            batch["type_pairs"] = torch.from_numpy(self.rows.type_pairs.padded(chosen))
+        return batch
 
     def usable_only(self) -> RowBatches:
         """The rows that can be trained on: those with both entities in the window."""
@@ -85,6 +89,7 @@ class RowBatches(torch.utils.data.Dataset):
             entity_starts=self.rows.entity_starts[keep],
             entity_spans=self.rows.entity_spans[keep],
             status=self.rows.status[keep],
+            type_pairs=None if self.rows.type_pairs is None else self.rows.type_pairs.select(keep),
         )
         return RowBatches(rows=rows, labels=self.labels[keep], row_ids=self.row_ids[keep], pad_id=self.pad_id)
 

@@ -35,9 +35,12 @@ class RelationClassifierConfig(PreTrainedConfig):
         input_format: How the entities are shown to the encoder, see `entity_inputs`.
         entity_types: Head types and tail types that have tokens of their own.
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
-        classifier_head: "linear", "mlp" or "ranking"; "label_words" with the representation "masks".
+        classifier_head: "linear", "mlp", "ranking" or "type_restriction"; "label_words" with the
+            representation "masks".
         label_word_ids: Token ids of the words that a label has at the masks, shape (num_labels, 5).
         mask_id: Id of the mask token, with `label_word_ids`.
+        type_relations: [head type, tail type, label ids] of the pairs of types that training has with
+            relations, for the head "type_restriction".
         max_length: Most tokens per row that encoding keeps.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
@@ -59,6 +62,7 @@ class RelationClassifierConfig(PreTrainedConfig):
     classifier_head: str = "linear"
     label_word_ids: list[list[int]] | None = None
     mask_id: int | None = None
+    type_relations: list[list] | None = None
     max_length: int = 512
     bag_pooling: str | None = None
     multi_label: bool = False
@@ -90,6 +94,8 @@ class RelationClassifierConfig(PreTrainedConfig):
         check_head(self.classifier_head, representation=self.representation, multi_label=self.multi_label)
         if self.classifier_head == "label_words" and None in (self.label_word_ids, self.mask_id):
             raise ValueError("the classifier head 'label_words' needs `label_word_ids` and `mask_id`.")
+        if self.classifier_head == "type_restriction" and not self.type_relations:
+            raise ValueError("the classifier head 'type_restriction' needs `type_relations`.")
         if self.id2label is not None:
             self.label2id = {name: int(index) for index, name in self.id2label.items()}
             if self.negative_relation not in self.label2id:

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from .type_relations import PairIds
 from .windowing import kept_slices
 
 
@@ -38,6 +39,7 @@ class EncodedRows:
         status: int8, shape (num_rows,), RowStatus.
         num_tokens_cut: Tokens that windowing removed from the rows that it shortened.
         num_unseen_types: Entities whose type has no token of its own.
+        type_pairs: The known pairs of types of each row, for the head "type_restriction".
     """
 
     token_ids: np.ndarray
@@ -47,6 +49,7 @@ class EncodedRows:
     status: np.ndarray
     num_tokens_cut: int
     num_unseen_types: int = 0
+    type_pairs: PairIds | None = None
 
     def __len__(self) -> int:
         """Number of rows."""

@@ -85,7 +85,7 @@ def check_head(classifier_head: str, *, representation: str, multi_label: bool) 
             f"the classifier head {classifier_head!r} does not go with the representation "
             f"{representation!r}: 'label_words' scores words at masks, and masks have no other scores."
         )
-    if classifier_head in ("ranking", "label_words") and multi_label:
+    if classifier_head in ("ranking", "label_words", "type_restriction") and multi_label:
         raise ValueError(
             f"the classifier head {classifier_head!r} ranks the relations of a unit against each other, so "
             "it does not go with `multi_label`; leave one of them out."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .entity_inputs import short_type
 from .markers import Span
 from .relation_records import (
     NOT_FOUND,
@@ -247,6 +246,6 @@ def _record(row: Mapping[str, Any], *, name: str) -> RelationRecord:
     pair = "\t".join(map(str, guids)) if all(guids) else entity_pair(*words)
     types = None
     if "head_type" in row and "tail_type" in row:
-        types = (short_type(row["head_type"] or ""), short_type(row["tail_type"] or ""))
+        types = (row["head_type"] or "", row["tail_type"] or "")
     name, bag = str(row.get("instance_id", name)), str(row.get("bag_id", pair))
     return RelationRecord(name, sentence, head, tail, row["relation"], bag, pair, types, row.get("bag_label"))

@@ -10,6 +10,7 @@ from torch import nn
 
 from .prompt import SlotWords
 from .ranking import ranking_loss
+from .type_restriction import restricted_loss
 
 
 def unit_losses(
@@ -20,6 +21,7 @@ def unit_losses(
     label_smoothing: float = 0.0,
     ranked_over: int | None = None,
     slots: SlotWords | None = None,
+    restricted_over: int | None = None,
 ) -> torch.Tensor:
     """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
 
@@ -37,6 +39,8 @@ def unit_losses(
             `ranking_loss`, without smoothing.
         slots: Where relations are words at masks: the loss is then `SlotWords.losses`, and the logits are
             those of the labels and of the masks' words, shape (num_units, slots.num_columns).
+        restricted_over: The negative relation's id where a detector decides about it: the loss is then
+            `restricted_loss`, without smoothing, and the logits have the detector's behind the labels'.
 
     >>> unit_losses(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([1, -100])).tolist()  # log 2
     [0.6931471824645996, 0.0]
@@ -53,6 +57,8 @@ def unit_losses(
         return (each * counted).sum(dim=1)
     if slots is not None:
         losses = slots.losses(logits, labels, label_smoothing=label_smoothing)
+    elif restricted_over is not None:
+        losses = restricted_loss(logits.float(), labels, restricted_over)
     elif ranked_over is None:
         losses = nn.functional.cross_entropy(
             logits.float(), labels, reduction="none", label_smoothing=label_smoothing

@@ -14,9 +14,7 @@ from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
-    AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
-    PreTrainedConfig,
     PreTrainedModel,
 )
 from transformers.dynamic_module_utils import custom_object_save
@@ -28,7 +26,15 @@ from .configuration import RelationClassifierConfig
 from .entity_inputs import SENTENCE
 from .losses import unit_losses
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
-from .representations import at_starts, classifier_head, dropout_of, mention_maximum, segment_ids
+from .representations import (
+    at_starts,
+    bare_encoder,
+    classifier_head,
+    dropout_of,
+    mention_maximum,
+    segment_ids,
+)
+from .type_restriction import needed_pairs
 
 # Encoders that compute in float32 also under autocast: DeBERTa (the first) masks its attention with float32's
 # lowest number, which bfloat16 cannot hold.
@@ -41,8 +47,9 @@ class RelationClassifier(PreTrainedModel):
     Reference: Baldini Soares et al. (2019), "Matching the Blanks", Figure 3: a = plain + cls, b = plain +
         mention_pooling, c = positions + mention_pooling, d = markers + cls, e = markers + mention_pooling,
         f = markers + entity_start; Zhou and Chen (2021) for the other inputs and the "mlp" head; `prompt` for
-        the input "prompt". "cls" is the final state at the first token, without a pooling layer. Dropout in
-        front of the linear layer is that of the encoder's own classifiers.
+        the input "prompt"; `type_restriction` for that head. "cls" is the final state at the first token,
+        without a pooling layer. Dropout in front of the linear layer is that of the encoder's own
+        classifiers.
     """
 
     config_class = RelationClassifierConfig
@@ -75,6 +82,7 @@ class RelationClassifier(PreTrainedModel):
                 num_labels=len(config.id2label or ()),
                 negative_id=self.negative_id,
                 dropout=dropout,
+                type_relations=config.type_relations,
             )
         self.segments = None
         words: Any = self.encoder.get_input_embeddings()
@@ -85,9 +93,19 @@ class RelationClassifier(PreTrainedModel):
         self._keys_to_ignore_on_save = set(self.all_tied_weights_keys)
 
     @property
-    def ranked_over(self) -> int | None:
-        """The negative relation's id where the others are ranked over it, see `unit_losses`."""
-        return self.negative_id if self.config.classifier_head == "ranking" else None
+    def restricted(self) -> bool:
+        """Whether the entities' types say which relations a row may have."""
+        return self.config.classifier_head == "type_restriction"
+
+    @property
+    def own_loss(self) -> dict[str, Any]:
+        """What `unit_losses` must know about the head, in training."""
+        ranked = self.config.classifier_head == "ranking"
+        return {
+            "ranked_over": self.negative_id if ranked else None,
+            "slots": self.slots,
+            "restricted_over": self.negative_id if self.restricted else None,
+        }
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
         """Write config, weights, and this file with those it imports, so that the folder loads anywhere."""
@@ -132,19 +150,25 @@ class RelationClassifier(PreTrainedModel):
             counted &= input_ids != marker
         return mention_maximum(states, entity_spans, counted)
 
-    def score_rows(self, *rows: torch.Tensor, with_slots: bool = False) -> torch.Tensor:
-        """Logits of single rows, float32, shape (rows, num_labels); arguments as in `represent`.
+    def score_rows(self, *rows: torch.Tensor, for_loss: bool = False) -> torch.Tensor:
+        """Logits of single rows, float32, shape (rows, num_labels).
 
-        With label words, `with_slots` puts the logits of the masks' words behind; see `SlotWords.outputs`.
+        Args:
+            *rows: As in `represent`; behind them `type_pairs`, where types restrict the relations.
+            for_loss: Whether what the loss needs besides stands behind: with label words the logits of the
+                masks' words (`SlotWords.outputs`), with "type_restriction" that of the detector.
         """
-        pooled = self.represent(*rows)
+        pooled = self.represent(*rows[:4])
         # The scores stay in float32 under autocast: 16-bit scores would tie where the model does not.
         with torch.autocast(device_type=pooled.device.type, enabled=False):
             if self.slots is not None:
                 logits = vocabulary_logits(self.encoder, pooled.to(self.encoder.dtype)).float()
-                return self.slots.outputs(logits, with_slots=with_slots)
+                return self.slots.outputs(logits, with_slots=for_loss)
             head: Any = self.classifier
-            return head(self.dropout(pooled.to(next(head.parameters()).dtype))).float()
+            vectors = self.dropout(pooled.to(next(head.parameters()).dtype))
+            if self.restricted:
+                return head(vectors, rows[4], with_detector=for_loss).float()
+            return head(vectors).float()
 
     def forward(
         self,
@@ -153,6 +177,7 @@ class RelationClassifier(PreTrainedModel):
         entity_starts: torch.LongTensor,
         entity_spans: torch.LongTensor,
         bag_sizes: torch.LongTensor | None = None,
+        type_pairs: torch.LongTensor | None = None,
         labels: torch.Tensor | None = None,
         return_dict: bool = True,
     ) -> SequenceClassifierOutput | tuple:
@@ -160,9 +185,9 @@ class RelationClassifier(PreTrainedModel):
 
         A unit is a row, or with `bag_sizes` a bag. A row without usable entities (entity start -1) is surely
         negative and does not count in the loss; in a bag it takes no part, and a bag of such rows is like
-        such a row. In training with labels the outputs of bags are the logits of the loss, pooled for their
-        labels, and with label words the logits of the masks' words stand behind; otherwise `loss` there is
-        the cross-entropy of the relations alone.
+        such a row; so is, but in training, a row whose types allow no relation. In training with labels the
+        outputs of bags are the logits of the loss, pooled for their labels, and what else the loss needs
+        stands behind (see `score_rows`); otherwise `loss` is the cross-entropy of the relations alone.
 
         Args:
             input_ids: Token ids, shape (rows, length).
@@ -171,6 +196,8 @@ class RelationClassifier(PreTrainedModel):
             entity_spans: Half-open spans of the entities' own tokens, shape (rows, 4).
             bag_sizes: Rows of each bag, shape (units,); the rows of a bag stand together. Without it the
                 units are the rows; a model with `bag_pooling` then predicts each as a bag of one.
+            type_pairs: With "type_restriction" the known pairs of types of each row, -1 behind, shape (rows,
+                most pairs).
             labels: Label ids, shape (units,); with `multi_label` 0 or 1, shape (units, num_labels), and -100
                 for the negative relation.
             return_dict: False gives a plain tuple.
@@ -180,8 +207,14 @@ class RelationClassifier(PreTrainedModel):
             `loss` the mean loss of the units.
         """
         rows: Rows = (input_ids, attention_mask, entity_starts, entity_spans)
-        scores = partial(self.score_rows, with_slots=self.training and labels is not None)
+        for_loss = self.training and labels is not None
+        scores = partial(self.score_rows, for_loss=for_loss)
         usable = (entity_starts >= 0).all(dim=1)
+        if self.restricted:
+            rows = (*rows, needed_pairs(type_pairs))
+            if not for_loss:
+                head: Any = self.classifier
+                usable &= head.candidates(rows[4]).any(dim=1)
         if bag_sizes is None and self.config.bag_pooling is not None and not self.training:
             bag_sizes = torch.ones_like(usable, dtype=torch.int64)  # type: ignore[assignment]
         if bag_sizes is None:
@@ -190,8 +223,9 @@ class RelationClassifier(PreTrainedModel):
             logits = score_bags(
                 scores,
                 rows,
+                usable=usable,
                 bag_sizes=bag_sizes,
-                labels=labels if self.training else None,
+                labels=labels if for_loss else None,
                 pooling=str(self.config.bag_pooling),
                 negative_id=self.negative_id,
                 multi_label=self.config.multi_label,
@@ -210,30 +244,17 @@ class RelationClassifier(PreTrainedModel):
         return torch.where(usable.unsqueeze(1), logits, certain.to(logits))
 
     def _loss(self, logits: torch.Tensor, labels: torch.Tensor, usable: torch.Tensor) -> torch.Tensor:
-        ranked_over = self.ranked_over
-        if self.config.score_activation == "identity" and not self.training:
-            logits, ranked_over = logits.clamp(min=torch.finfo(logits.dtype).tiny).log(), None
+        scores_are_given = self.config.score_activation == "identity"
+        if self.training:
+            own = self.own_loss
+        elif scores_are_given or self.restricted:  # a score may be 0
+            scores = logits if scores_are_given else logits.softmax(dim=1)
+            logits, own = scores.clamp(min=torch.finfo(logits.dtype).tiny).log(), {}
+        else:
+            own = {"ranked_over": self.own_loss["ranked_over"]}
         unusable = ~usable if labels.ndim == 1 else ~usable.unsqueeze(1)
-        losses = unit_losses(
-            logits,
-            labels.masked_fill(unusable, -100),
-            ranked_over=ranked_over,
-            slots=self.slots if self.training else None,
-        )
+        losses = unit_losses(logits, labels.masked_fill(unusable, -100), **own)
         return losses.sum() / usable.sum().clamp(min=1)
-
-
-def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
-    """An encoder of this config without a pooling layer, where the architecture lets one leave it away.
-
-    With `language_model` it has the head of the masked language model too.
-    """
-    if language_model:
-        return AutoModelForMaskedLM.from_config(config)
-    try:
-        return AutoModel.from_config(config, add_pooling_layer=False)
-    except TypeError:
-        return AutoModel.from_config(config)
 
 
 AutoConfig.register(RelationClassifierConfig.model_type, RelationClassifierConfig, exist_ok=True)

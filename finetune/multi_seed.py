@@ -15,7 +15,8 @@ from .false_alarms import mean_false_alarms
 from .label_words import words_fingerprint
 from .model_card import figure_paths, run_card
 from .output_folder import claim_folder
-from .preparation import Prepared, plan_lines, prepare
+from .plan import plan_lines
+from .preparation import Prepared, prepare
 from .processes import wait_for_all, writes
 from .reference_lines import TRAINED, changed_data
 from .results import (

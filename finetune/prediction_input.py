@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .entity_inputs import short_type
 from .markers import NOT_FOUND, Span, check_span
 
 SIDES = ("head", "tail")
@@ -18,7 +17,7 @@ HOW = "[start, end], the entity's words, or an object with 'start' and 'end' or 
 
 
 class Sentence(NamedTuple):
-    """A text with two spans, and the short names of the entities' types where they were given."""
+    """A text with two spans, and the types of both entities where they were given."""
 
     text: str
     head: Span
@@ -111,7 +110,7 @@ def _sentence(record: Mapping[str, Any], where: str) -> Sentence:
     for side, kind in zip(SIDES, kinds, strict=True):
         if kind is not None and not isinstance(kind, str):
             raise ValueError(f"{where}: the type of {side!r} must be a text; got {kind!r}.")
-    types = None if None in kinds else (short_type(str(kinds[0])), short_type(str(kinds[1])))
+    types = None if None in kinds else (str(kinds[0]), str(kinds[1]))
     return Sentence(text, spans["head"], spans["tail"], types)
 
 

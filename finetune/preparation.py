@@ -1,17 +1,14 @@
-"""Everything that is the same for all seeds: data, tokenizer, encoded rows, and what the plan line says."""
+"""Everything that is the same for all seeds: data, tokenizer, encoded rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .arguments import DataArguments, ModelArguments, RunArguments, check_track
-from .bag_batches import BagBatches
-from .bag_threshold import DEFAULT_THRESHOLD
-from .bag_units import UnitBatches, evaluated_units, scored_track, training_units
+from .bag_units import UnitBatches, evaluated_units, training_units
 from .batching import RowBatches
 from .encoder_sources import EncoderSource, pretrained_source, word_source
 from .encoders import add_entity_tokens
@@ -22,7 +19,8 @@ from .label_words import label_word_ids, read_label_words
 from .readers import check_data_flags, read_data
 from .relation_rows import RelationData
 from .trained_source import check_label_words, check_labels
-from .trainer_arguments import RelationTrainingArguments, global_batch_size
+from .trainer_arguments import RelationTrainingArguments
+from .type_relations import TypeRelations, check_types
 
 EVALUATED = ("validation", "test")
 # Predicted, and counted apart: rows of the negative relation.
@@ -45,6 +43,7 @@ class Prepared:
         select_by: The validation measure that chooses the epoch, or None.
         label_words: Relation -> its words at the masks, for the input "prompt".
         label_word_ids: Their token ids, in the order of the labels.
+        type_relations: What the pairs of types have in training, for the head "type_restriction".
     """
 
     data: RelationData
@@ -57,6 +56,7 @@ class Prepared:
     select_by: str | None
     label_words: Mapping[str, Sequence[str]] | None = None
     label_word_ids: list[list[int]] | None = None
+    type_relations: TypeRelations | None = None
 
 
 def prepare(
@@ -78,15 +78,16 @@ def prepare(
     check_track(data_arguments, model_arguments)
     if model_arguments.multi_label:
         _check_multi_label(run_arguments, training_arguments)
-    if model_arguments.classifier_head == "ranking" and training_arguments.label_smoothing_factor:
+    head, own_losses = model_arguments.classifier_head, ("ranking", "type_restriction")
+    if head in own_losses and training_arguments.label_smoothing_factor:
         raise ValueError(
-            "`--label_smoothing_factor` does not go with `--classifier_head ranking`, whose loss has no "
+            f"`--label_smoothing_factor` does not go with `--classifier_head {head}`, whose loss has no "
             "target to smooth; leave it out."
         )
     source = pretrained_source(model_arguments) if model_arguments.encoder == "pretrained" else None
     data = read_data(data_arguments) if data is None else data
     source = source or word_source(model_arguments, data.splits["train"])
-    shown = entity_input(model_arguments.input, types=data.splits["train"].types, data=data.name)
+    shown = entity_input(model_arguments.input, types=data.splits["train"].short_types, data=data.name)
     if source.trained is not None:
         check_labels(
             source.trained,
@@ -108,7 +109,10 @@ def prepare(
     ids = None if words is None else label_word_ids(source.tokenizer, words)
     if source.trained is not None:
         check_label_words(source.trained, name=str(model_arguments.model_name_or_path), label_word_ids=ids)
-    batches, counts = _encode(data, row_encoder, track=data_arguments.track, arguments=model_arguments)
+    relations = _type_relations(data, source) if head == "type_restriction" else None
+    batches, counts = _encode(
+        data, row_encoder, track=data_arguments.track, arguments=model_arguments, relations=relations
+    )
     by_track = is_scored_by_track(data, track=data_arguments.track, multi_label=model_arguments.multi_label)
     return Prepared(
         data=data,
@@ -121,6 +125,7 @@ def prepare(
         select_by=_selection(data, run_arguments, training_arguments, by_track=by_track),
         label_words=words,
         label_word_ids=ids,
+        type_relations=relations,
     )
 
 
@@ -136,8 +141,24 @@ def _check_multi_label(run: RunArguments, training: RelationTrainingArguments) -
             )
 
 
+def _type_relations(data: RelationData, source: EncoderSource) -> TypeRelations:
+    """What pairs of types have in training: of the classifier that goes on, else of the training rows."""
+    for split, rows in data.splits.items():
+        check_types(rows.types, row_names=rows.row_names, where=f"{data.name}, {split}")
+    if source.trained is not None:
+        return TypeRelations.of(source.trained.type_relations or ())
+    train = data.splits["train"]
+    negative_id = data.label_names.index(data.negative_relation)
+    return TypeRelations.learnt(types=train.types or (), labels=train.labels, negative_id=negative_id)
+
+
 def _encode(
-    data: RelationData, row_encoder: RowEncoder, *, track: str, arguments: ModelArguments
+    data: RelationData,
+    row_encoder: RowEncoder,
+    *,
+    track: str,
+    arguments: ModelArguments,
+    relations: TypeRelations | None,
 ) -> tuple[dict[str, UnitBatches], dict[str, dict[str, int]]]:
     pad_id = row_encoder.tokenizer.pad_token_id
     batches: dict[str, UnitBatches] = {}
@@ -147,9 +168,14 @@ def _encode(
             continue
         rows = data.splits[split]
         encoded = row_encoder.encode(
-            sentences=rows.sentences, spans=rows.spans, row_names=rows.row_names, types=rows.types
+            sentences=rows.sentences, spans=rows.spans, row_names=rows.row_names, types=rows.short_types
         )
         counts[split] = encoded.counts()
+        if relations is not None:
+            types = rows.types or []
+            encoded = replace(encoded, type_pairs=relations.pairs_of(types))
+            negative_id = data.label_names.index(data.negative_relation)
+            counts[split] |= relations.counts(types, labels=rows.labels, negative_id=negative_id)
         every = RowBatches(rows=encoded, labels=rows.labels, row_ids=np.arange(len(rows)), pad_id=pad_id or 0)
         if split != "train":
             units = evaluated_units(
@@ -178,74 +204,3 @@ def _selection(
     if not possible:
         return None
     return run.select_by or ("dsgt_macro_all_f1" if by_track else "macro_f1")
-
-
-def plan_lines(prepared: Prepared, arguments: RelationTrainingArguments, num_seeds: int) -> list[str]:
-    """What is about to happen: rows, steps, tokens, what truncation cost, selection, arithmetic."""
-    train = prepared.batches["train"]
-    batch = global_batch_size(arguments)
-    steps = arguments.max_steps
-    if steps <= 0:
-        steps = math.ceil(math.ceil(len(train) / batch) * arguments.num_train_epochs)
-    tokens = int(train.lengths.mean() * batch)
-    rows = ", ".join(f"{split} {counts['num_rows']:,}" for split, counts in prepared.counts.items())
-    bf16 = "on" if arguments.bf16 else "off"
-    if arguments.bf16_decided_here:
-        bf16 += (
-            " (the processor has it built in)"
-            if arguments.bf16
-            else " (the processor does not have it built in)"
-        )
-    processes = f" over {arguments.world_size} processes" if arguments.world_size > 1 else ""
-    seeds = "1 seed" if num_seeds == 1 else f"{num_seeds} seeds one after another"
-    unit = "bags" if isinstance(train, BagBatches) else "rows"
-    lines = [
-        f"plan: {rows} rows; {steps:,} steps of {batch} {unit}{processes} (about {tokens:,} tokens); "
-        f"{seeds}; bf16 {bf16}",
-    ]
-    lines += [f"data: {note}" for note in prepared.data.notes]
-    for split, counts in prepared.counts.items():
-        unusable = counts["num_cannot_be_kept"] + counts["num_not_found"]
-        if counts["num_windowed"] or unusable:
-            fate = "scored as the negative relation"
-            if split == "train":
-                fate = "left out of training"
-            elif scored_track(prepared.track, split) == "bag2bag":
-                fate = "without a say in their bags"
-            lines.append(
-                f"{split}: {counts['num_windowed']:,} rows cut to a window "
-                f"({counts['num_tokens_cut']:,} tokens), {unusable:,} {fate} ({counts['num_not_found']:,} "
-                f"with an entity not found, {counts['num_cannot_be_kept']:,} whose entities do not fit)"
-            )
-        if counts["num_unseen_types"]:
-            lines.append(
-                f"{split}: {counts['num_unseen_types']:,} entities have a type that no training row has, and "
-                "get the token for untyped ones"
-            )
-    if isinstance(train, BagBatches):
-        lines.append(bag_line(train))
-    if prepared.multi_label and "validation" not in prepared.batches:
-        lines.append(
-            f"a relation is predicted from a score of {DEFAULT_THRESHOLD} on: there is no validation split "
-            "to choose a threshold on"
-        )
-    chosen = (
-        f"the epoch with the best validation {prepared.select_by}"
-        if prepared.select_by
-        else "the final weights"
-    )
-    lines.append(f"used for the test scores: {chosen}")
-    return lines
-
-
-def bag_line(train: BagBatches) -> str:
-    """How many bags are trained on, how large they are, and how much of them an epoch reads."""
-    sizes = train.bags.sizes
-    line = (
-        f"train: {len(sizes):,} bags from {sizes.sum():,} rows, {sizes.mean():.1f} on average, "
-        f"{sizes.max():,} at most"
-    )
-    if train.draws and sizes.max() > train.bag_size:
-        read = np.minimum(sizes, train.bag_size).sum()
-        line += f"; each epoch reads {read:,} rows, {train.bag_size:,} of a bag at most"
-    return line

@@ -112,9 +112,10 @@ def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[
     most = majority_relation(data)
     lines = {"majority": [{key: name, "pred": most} for name in units]}
     relations = type_pair_relations(data)
-    if relations is not None and test.types is not None:
+    types = test.short_types
+    if relations is not None and types is not None:
         lines["type_pair"] = [
-            {key: name, "pred": relations.get(test.types[row], data.negative_relation)}
+            {key: name, "pred": relations.get(types[row], data.negative_relation)}
             for name, row in units.items()
         ]
     return lines
@@ -126,10 +127,11 @@ def type_pair_relations(data: RelationData) -> dict[tuple[str, str], str] | None
     Of equally frequent relations the first label, the negative one last. None for data without types.
     """
     train = data.splits["train"]
-    if train.types is None:
+    types = train.short_types
+    if types is None:
         return None
     counts: dict[tuple[str, str], Counter[int]] = {}
-    for pair, label in zip(train.types, train.labels.tolist(), strict=True):
+    for pair, label in zip(types, train.labels.tolist(), strict=True):
         counts.setdefault(pair, Counter())[label] += 1
     negative = data.label_names.index(data.negative_relation)
     best = {

@@ -6,6 +6,7 @@ This file and what it imports are flat and use relative imports only, because th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,9 +19,10 @@ from .bag_threshold import DEFAULT_THRESHOLD
 from .batching import RowBatches
 from .encoded_rows import EncodedRows, RowStatus
 from .encoding import RowEncoder
-from .entity_inputs import EntityInput
+from .entity_inputs import EntityInput, short_type
 from .prediction_input import Unit, read_unit
 from .prediction_records import prediction_records
+from .type_relations import TypeRelations, check_types
 
 TASK = "relation-classification"
 # What a saved config says of the pipeline.
@@ -71,6 +73,8 @@ class RelationPipeline(Pipeline):
                 "the tokenizer that was saved with the model."
             )
         self.row_encoder = RowEncoder(tokenizer, entity_input=entity_input, max_length=config.max_length)
+        restricted = config.classifier_head == "type_restriction"
+        self.type_relations = TypeRelations.of(config.type_relations) if restricted else None
         self.label_names = [config.id2label[label] for label in range(len(config.id2label))]
 
     def __call__(  # type: ignore[override]
@@ -129,6 +133,9 @@ class RelationPipeline(Pipeline):
                 f"{where}: this model was trained with the input {self.row_encoder.entity_input.name!r}, so "
                 "head and tail must be objects with a 'type'."
             )
+        if self.type_relations is not None:
+            types = [one.types for one in unit.sentences]
+            check_types(types, row_names=[one.text[:40] for one in unit.sentences], where=where)
         return unit
 
     def _sanitize_parameters(self, **parameters: Any) -> tuple[dict, dict, dict]:
@@ -140,12 +147,15 @@ class RelationPipeline(Pipeline):
         """The sentences of all units, encoded."""
         sentences = [sentence for unit in units for sentence in unit.sentences]
         spans = [[*sentence.head, *sentence.tail] for sentence in sentences]
+        types = [sentence.types or ("", "") for sentence in sentences]
         rows = self.row_encoder.encode(
             sentences=[sentence.text for sentence in sentences],
             spans=np.array(spans, dtype=np.int64),
             row_names=[sentence.text[:40] for sentence in sentences],
-            types=[sentence.types or ("", "") for sentence in sentences],
+            types=[(short_type(head), short_type(tail)) for head, tail in types],
         )
+        if self.type_relations is not None:
+            rows = replace(rows, type_pairs=self.type_relations.pairs_of(types))
         tokenizer: Any = self.tokenizer
         nothing = np.zeros(len(sentences), dtype=np.int64)
         return RowBatches(rows=rows, labels=nothing, row_ids=nothing, pad_id=tokenizer.pad_token_id or 0)

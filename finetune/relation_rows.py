@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .entity_inputs import short_type
+from .type_relations import Types
+
 
 @dataclass(frozen=True)
 class RelationRows:
@@ -23,8 +26,8 @@ class RelationRows:
             bag have the same name within the split; NYT-H counts its bags anew in each split.
         entity_pairs: The entity pair of each row, the same in every split (guids, or the lower-cased words,
             head and tail divided by a tab); says whether training has seen the pair.
-        types: Short names of the head's and the tail's type, per row; None where the data has no types. An
-            entity without one has UNTYPED.
+        types: The types of head and tail, per row, as the data names them; several are divided by commas.
+            None where the data has no types.
         references: The records that `score_track` reads; None where the data has no human labels.
     """
 
@@ -34,12 +37,19 @@ class RelationRows:
     labels: np.ndarray
     pair_names: list[str]
     entity_pairs: list[str]
-    types: list[tuple[str, str]] | None = None
+    types: list[Types] | None = None
     references: list[dict[str, str]] | None = None
 
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.row_names)
+
+    @property
+    def short_types(self) -> list[Types] | None:
+        """The name that an input shows of the types of head and tail; an entity without one has UNTYPED."""
+        if self.types is None:
+            return None
+        return [(short_type(head), short_type(tail)) for head, tail in self.types]
 
     def select(self, positions: Sequence[int] | np.ndarray) -> RelationRows:
         """The rows at these positions, in their order."""

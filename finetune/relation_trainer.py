@@ -120,8 +120,7 @@ class RelationTrainer(Trainer):
                 inputs["labels"],
                 label_weights=self.label_weights,
                 label_smoothing=self.args.label_smoothing_factor,
-                ranked_over=self.model.ranked_over,
-                slots=self.model.slots,
+                **self.model.own_loss,
             )
             # The gradients of the processes are averaged, hence the factor.
             loss = losses.sum() * self.accelerator.num_processes / num_items_in_batch

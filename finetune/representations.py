@@ -1,4 +1,4 @@
-"""How the encoder's states become one vector per sentence: tensor functions, and the classifier's head.
+"""How the encoder's states become one vector per sentence: tensor functions; the encoder and the head.
 
 [C] is Baldini Soares et al. (2019), "Matching the Blanks", Figure 3; [D] is Zhou and Chen (2021), "An
 Improved Baseline for Sentence-level Relation Extraction", section 3.
@@ -6,12 +6,30 @@ Improved Baseline for Sentence-level Relation Extraction", section 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import torch
 from torch import nn
+from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
 
 from .ranking import RankingHead
+from .type_relations import TypeRelations
+from .type_restriction import TypeRestrictionHead
 
-CLASSIFIER_HEADS = ("linear", "mlp", "ranking")
+CLASSIFIER_HEADS = ("linear", "mlp", "ranking", "type_restriction")
+
+
+def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
+    """An encoder of this config without a pooling layer, where the architecture lets one leave it away.
+
+    With `language_model` it has the head of the masked language model too.
+    """
+    if language_model:
+        return AutoModelForMaskedLM.from_config(config)
+    try:
+        return AutoModel.from_config(config, add_pooling_layer=False)
+    except TypeError:
+        return AutoModel.from_config(config)
 
 
 def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor:
@@ -76,13 +94,20 @@ def segment_ids(entity_spans: torch.Tensor, width: int) -> torch.Tensor:
 
 
 def classifier_head(
-    kind: str, *, width: int, hidden_size: int, num_labels: int, negative_id: int, dropout: float
+    kind: str,
+    *,
+    width: int,
+    hidden_size: int,
+    num_labels: int,
+    negative_id: int,
+    dropout: float,
+    type_relations: Iterable[Sequence] | None = None,
 ) -> nn.Module:
     """The layers from a representation to label scores.
 
     "linear" is one layer ([C]; the caller's dropout stands in front); "mlp" is Linear-ReLU-Dropout-Linear
     with `hidden_size` units in between ([D]); "ranking" is one layer in which the negative relation has no
-    vector (see `ranking`).
+    vector (see `ranking`); "type_restriction" has those of the `type_relations` (see `type_restriction`).
 
     Raises:
         ValueError: An unknown kind.
@@ -91,6 +116,11 @@ def classifier_head(
         return nn.Linear(width, num_labels)
     if kind == "ranking":
         return RankingHead(width=width, num_labels=num_labels, negative_id=negative_id)
+    if kind == "type_restriction":
+        relations = TypeRelations.of(type_relations or ())
+        return TypeRestrictionHead(
+            width=width, relations=relations, num_labels=num_labels, negative_id=negative_id
+        )
     if kind == "mlp":
         return nn.Sequential(
             nn.Linear(width, hidden_size),

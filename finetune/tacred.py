@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .entity_inputs import short_type
 from .json_records import as_object, json_array
 from .relation_records import (
     RecordFault,
@@ -94,7 +93,7 @@ def rows_of(raw: Any) -> Iterator[RelationRecord]:
     identity = record.get("id")
     if not (isinstance(identity, str) and identity) and not is_integer(identity):
         raise RecordFault(f"`id` must be a string or an integer; got {identity!r}")
-    types = (short_type(needed(record, "subj_type")), short_type(needed(record, "obj_type")))
+    types = (needed(record, "subj_type"), needed(record, "obj_type"))
     pair = entity_pair(sentence[head.start : head.end], sentence[tail.start : tail.end])
     relation = needed(record, "relation")
     yield RelationRecord(str(identity), sentence, head, tail, relation, pair, pair, types)

@@ -78,6 +78,7 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
         representation=model_arguments.representation,
         classifier_head=model_arguments.classifier_head,
         label_word_ids=prepared.label_word_ids,
+        type_relations=None if prepared.type_relations is None else prepared.type_relations.as_lists(),
         max_length=prepared.source.max_length,
         bag_pooling=model_arguments.bag_pooling,
         multi_label=model_arguments.multi_label,

@@ -78,7 +78,8 @@ def test_bags_in_chunks_equal_bags_at_once(pooling: str, multi_label: bool) -> N
     gradients = torch.autograd.grad(expected.pow(2).sum(), list(scorer.parameters()), retain_graph=True)
     scores = prediction_scores(**given)
     scorer.widths.clear()
-    ours = score_bags(scorer, rows, bag_sizes=sizes, labels=labels, tokens_per_chunk=100, **options)
+    shared = {"usable": usable, "bag_sizes": sizes, "tokens_per_chunk": 100, **options}
+    ours = score_bags(scorer, rows, labels=labels, **shared)
     torch.testing.assert_close(ours, expected)
     scored = {grad: sum(count for count, _, g in scorer.widths if g == grad) for grad in (True, False)}
     if pooling in ("one", "max"):
@@ -90,7 +91,7 @@ def test_bags_in_chunks_equal_bags_at_once(pooling: str, multi_label: bool) -> N
     for parameter, gradient in zip(scorer.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient)
     with torch.no_grad():
-        outputs = score_bags(scorer, rows, bag_sizes=sizes, labels=None, tokens_per_chunk=100, **options)
+        outputs = score_bags(scorer, rows, labels=None, **shared)
     torch.testing.assert_close(outputs, scores)
 
 
@@ -101,6 +102,7 @@ def test_a_batch_of_which_no_row_is_usable_gives_zeros() -> None:
         ours = score_bags(
             Scorer(),
             rows,
+            usable=torch.zeros(len(rows[2]), dtype=torch.bool),
             bag_sizes=sizes,
             labels=labels,
             tokens_per_chunk=100,

@@ -17,8 +17,9 @@ from finetune.bag_batches import BagBatches
 from finetune.bag_pooling import POOLINGS, score_activation
 from finetune.batching import RowBatches
 from finetune.demo import train_vocabulary
+from finetune.plan import plan_lines
 from finetune.prediction_records import scores_of
-from finetune.preparation import Prepared, plan_lines, prepare
+from finetune.preparation import Prepared, prepare
 from finetune.selection import chosen_threshold, metric_of_trainer, split_records, split_scores
 from finetune.train import build_trainer, run_seed
 from finetune.trainer_arguments import RelationTrainingArguments

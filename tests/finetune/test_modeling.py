@@ -25,7 +25,7 @@ from finetune.encoders import (
 from finetune.encoding import RowEncoder
 from finetune.entity_inputs import EntityInput
 from finetune.markers import MarkerTokens
-from finetune.modeling import bare_encoder
+from finetune.representations import bare_encoder
 
 MARKERS = MarkerTokens()
 LABELS = ["born_in", "NA", "made_in"]

@@ -35,7 +35,7 @@ def test_entities_as_spans_words_and_objects(head, tail) -> None:
 def test_columns_of_the_bag_config() -> None:
     places = {"head_start": 0, "head_end": 3, "tail_start": 16, "tail_end": 20}
     types = {"head": {"word": "Ann", "type": "/a/person"}, "tail": {"word": "Bonn", "type": "city,town"}}
-    assert sentence_of({"sentence": TEXT, **places, **types}).types == ("person", "city")
+    assert sentence_of({"sentence": TEXT, **places, **types}).types == ("/a/person", "city,town")
     assert sentence_of({"sentence": TEXT, **places, **types})[1:3] == (Span(0, 3), Span(16, 20))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -68,6 +69,14 @@ def help_text(*, with_trainer: bool = False) -> str:
         if action.dest in REFUSED:
             action.help = argparse.SUPPRESS
     return parser.format_help()
+
+
+def known_flags() -> frozenset[str]:
+    """The names of all flags, ours and those of the Trainer that are taken."""
+    from .trainer_arguments import REFUSED, RelationTrainingArguments
+
+    groups = (*OWN_GROUPS, RelationTrainingArguments)
+    return frozenset(item.name for group in groups for item in fields(group) if item.init) - {*REFUSED}
 
 
 def parse_arguments(words: Sequence[str]) -> Arguments:

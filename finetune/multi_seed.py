@@ -12,13 +12,13 @@ from .arguments import DataArguments, ModelArguments, RunArguments
 from .checkpoints import saving
 from .evaluation import numbers_only
 from .false_alarms import mean_false_alarms
-from .label_words import words_fingerprint
 from .model_card import figure_paths, run_card
 from .output_folder import claim_folder
 from .plan import plan_lines
 from .preparation import Prepared, prepare
 from .processes import wait_for_all, writes
 from .reference_lines import TRAINED, changed_data
+from .relation_rows import RelationData
 from .results import (
     PAGE,
     PREDICTIONS,
@@ -31,11 +31,12 @@ from .results import (
     versions,
     write_atomically,
 )
+from .run_identity import as_given, run_identity
 from .run_report import drawn_figures, prediction_runs, seen_pairs_results, untrained_results
 from .run_warnings import data_warnings, score_warnings
 from .selection import check_selection
 from .train import build_trainer, check_run, run_seed
-from .trainer_arguments import RelationTrainingArguments, given_values
+from .trainer_arguments import RelationTrainingArguments, check_one_device
 
 Arguments = tuple[DataArguments, ModelArguments, RunArguments, RelationTrainingArguments]
 
@@ -71,27 +72,28 @@ def start_run(arguments: Arguments) -> Run:
     if run_arguments.seeds is not None and training_arguments.seed_given:
         raise ValueError("`--seed` and `--seeds` exclude each other: give `--seeds` alone, for one seed too.")
     seeds = tuple(run_arguments.seeds or [int(training_arguments.seed or 0)])
-    prepared = prepare(*arguments)
-    check_selection(prepared)
-    check_run(prepared, run_arguments)
+    check_one_device(training_arguments)
+    prepared = checked_input(arguments)
     return _claimed(arguments, seeds, prepared, Path(str(training_arguments.output_dir)))
+
+
+def checked_input(arguments: Arguments, *, data: RelationData | None = None) -> Prepared:
+    """The input of every seed, read, unless `data` are given, and checked as far as it can be untrained.
+
+    Raises:
+        FileNotFoundError, ValueError: See `prepare`, `check_selection` and `check_run`.
+    """
+    prepared = prepare(*arguments, data=data)
+    check_selection(prepared)
+    check_run(prepared, arguments[2])
+    return prepared
 
 
 def _claimed(arguments: Arguments, seeds: tuple[int, ...], prepared: Prepared, folder: Path) -> Run:
     """The run in its folder, which is claimed, and read for the seeds that are finished."""
-    _, _, run_arguments, training_arguments = arguments
-    given = _as_given(arguments)
-    if prepared.label_words is not None:  # the file may have been edited since
-        given |= {"label_words": f"words {words_fingerprint(prepared.label_words)}"}
     if writes():
-        claim_folder(
-            folder,
-            arguments=given,
-            fingerprint=prepared.data.fingerprint,
-            num_processes=training_arguments.world_size,
-            seeds=seeds,
-            overwrite=run_arguments.overwrite,
-        )
+        identity = run_identity(arguments, data=prepared.data)
+        claim_folder(folder, **identity, seeds=seeds, overwrite=arguments[2].overwrite)
     wait_for_all()
     found = {seed: read_seed(folder / f"seed-{seed}") for seed in seeds}
     finished = {seed: result for seed, result in found.items() if result is not None}
@@ -214,7 +216,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         },
         "max_length": run.prepared.source.max_length,
         **({"label_words": run.prepared.label_words} if run.prepared.label_words else {}),
-        "arguments": _as_given(run.arguments),
+        "arguments": as_given(run.arguments),
         "versions": versions(),
     }
 
@@ -223,9 +225,3 @@ def _seed_entry(result: SeedResult) -> dict[str, Any]:
     scores = {split: numbers_only(values) for split, values in result.scores.items()}
     alarms = {} if result.false_alarms is None else {"false_alarms": result.false_alarms}
     return {**scores, **alarms, "training": result.training}
-
-
-def _as_given(arguments: Arguments) -> dict[str, Any]:
-    """All of our flags, and those of the Trainer's that differ from its defaults."""
-    own = {name: value for group in arguments[:3] for name, value in dataclasses.asdict(group).items()}
-    return own | given_values(arguments[3])

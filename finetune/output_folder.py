@@ -48,8 +48,7 @@ def claim_folder(
             f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
             f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
         )
-    run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
-    run = json.loads(to_json(run))
+    run = _record(arguments, fingerprint, num_processes)
     if STARTED in there and not overwrite:
         differences = _differences(_read(started), run)
         if differences:
@@ -75,6 +74,36 @@ def claim_folder(
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(started, to_json(run))
+
+
+def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) -> dict[str, Any]:
+    """What STARTED holds."""
+    run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
+    return json.loads(to_json(run))
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether the folder is that of a run, finished or not."""
+    return (folder / STARTED).is_file()
+
+
+def num_processes_of(folder: Path) -> int:
+    """How many processes train the run of a claimed folder together.
+
+    Raises:
+        ValueError: The folder does not say so.
+    """
+    return int(_read(folder / STARTED).get("num_processes", 1))
+
+
+def differences_from(folder: Path, *, arguments: Mapping[str, Any], fingerprint: str) -> list[str]:
+    """What differs between the run of a claimed folder and this one, in words; processes do not count.
+
+    Raises:
+        ValueError: The folder does not say what its run is.
+    """
+    there = _read(folder / STARTED)
+    return _differences(there, _record(arguments, fingerprint, there.get("num_processes", 1)))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -156,11 +156,6 @@ class RelationTrainingArguments(TrainingArguments):
             super().__post_init__()
         except ImportError as error:  # a flag for a package that is not installed
             raise ValueError(" ".join(str(error).split())) from error
-        if self.n_gpu > 1:
-            raise ValueError(
-                f"one process sees {self.n_gpu} GPUs; start one process for each with `torchrun "
-                f"--nproc_per_node={self.n_gpu} -m finetune ...`, or show it one with CUDA_VISIBLE_DEVICES=0."
-            )
 
     def _check_numbers(self) -> None:
         for name in (
@@ -189,6 +184,16 @@ class RelationTrainingArguments(TrainingArguments):
             raise ValueError(
                 f"`--ddp_backend {self.ddp_backend}` needs a GPU, and {why}; leave it out, or use gloo."
             )
+
+
+def check_one_device(arguments: TrainingArguments) -> None:
+    """Raise ValueError when this process would train on several GPUs."""
+    if arguments.n_gpu > 1:
+        raise ValueError(
+            f"one process sees {arguments.n_gpu} GPUs; start one process for each with `torchrun "
+            f"--nproc_per_node={arguments.n_gpu} -m finetune ...`, or show it one with "
+            "CUDA_VISIBLE_DEVICES=0."
+        )
 
 
 def computes_bf16(*, use_cpu: bool) -> bool:

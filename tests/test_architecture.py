@@ -98,6 +98,7 @@ def test_the_metric_and_the_commands_import_nothing_heavy():
         "weighted_f1_metric": ("evaluate", "datasets", "scipy", "pyarrow", "torch", "matplotlib"),
         "weighted_f1_metric.__main__": ("evaluate", "datasets", "torch", "matplotlib"),
         "finetune": ("torch", "transformers", "datasets"),
+        "finetune.experiments": ("torch", "transformers", "datasets", "numpy"),
     }.items():
         code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
         shown = subprocess.run(
@@ -107,7 +108,11 @@ def test_the_metric_and_the_commands_import_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "module", ["weighted_f1_metric", "nyt_h_dataset", "finetune", "finetune.push", "hub_cards", "leaderboard"]
+    "module",
+    [
+        *("weighted_f1_metric", "nyt_h_dataset", "finetune", "finetune.experiments", "finetune.push"),
+        *("hub_cards", "leaderboard"),
+    ],
 )
 def test_help_of_each_command(module):
     shown = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, cwd=ROOT)

@@ -1,6 +1,7 @@
 """`python -m finetune --encoder ...`: presets, vectors, and what the output folder then holds."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,6 +165,24 @@ def test_a_vectors_file_that_cannot_be_used(
     assert main([*words, "--word_vectors", str(path)]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_vectors_are_a_part_of_the_run_and_not_their_place(
+    sample: Path, vectors_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), "--encoder=cnn", *QUICK]
+    words += ["--max_steps=1", "--eval_strategy=no", "--figures=false", "--word_vectors"]
+    assert main([*words, str(vectors_file)]) == 0
+    moved = tmp_path / "moved.txt"
+    moved.write_text(vectors_file.read_text())
+    assert main([*words, str(moved)]) == 0
+    assert "seed 42: finished before" in capsys.readouterr().out
+    moved.write_text(vectors_file.read_text().replace("-1", "-3"))
+    assert main([*words, str(moved)]) == 2
+    assert re.search(
+        r"holds a finished run that differs: `--word_vectors`: 'vectors \w{16}' then, 'vectors \w{16}' now",
+        capsys.readouterr().err,
+    )
 
 
 def test_labels_are_not_smoothed_where_they_are_ranked(

@@ -1,0 +1,173 @@
+"""What can be wrong with an experiment, found before its first run trains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from .arguments import check_track
+from .command_line import known_flags, parse_arguments
+from .experiment_file import Experiment, System, flag_words, nearest
+from .experiment_runs import PlannedRun
+from .multi_seed import Arguments, checked_input
+from .output_folder import differences_from, is_claimed, num_processes_of
+from .readers import check_data_flags, read_data
+from .relation_rows import RelationData
+from .run_identity import as_given, run_identity
+
+RUNS = "runs"
+
+
+def planned_runs(experiment: Experiment, *, folder: Path, where: str) -> list[PlannedRun]:
+    """Every run, track by track, its flags checked by the command's own parser.
+
+    Args:
+        experiment: The experiment.
+        folder: The experiment's output folder.
+        where: The file, for errors.
+
+    Raises:
+        ValueError: A flag that is not known, has a value that it does not take or does not go with others,
+            with the system; two systems that are one.
+    """
+    known = known_flags()
+    for system in experiment.systems:
+        for name in system.flags:
+            if name not in known:
+                raise ValueError(
+                    f"{where}: system {system.name!r}: `{name}` is no flag of `python -m finetune`"
+                    f"{nearest(name, known)}."
+                )
+    output = f"--output_dir={folder}"
+    _prefixed(f"{where}: data", experiment.data.values(), lambda: _checked_data(experiment, output))
+    runs = []
+    for track in experiment.tracks:
+        same: dict[str, str] = {}
+        for system in (system for system in experiment.systems if track in system.tracks):
+            run = _planned(experiment, system, track, folder, where)
+            runs.append(run)
+            other = same.setdefault(repr(sorted(as_given(run.arguments).items())), system.name)
+            if other != system.name:
+                raise ValueError(
+                    f"{where}: the systems {other!r} and {system.name!r} have the same flags on {track}; "
+                    "delete one of them."
+                )
+    return runs
+
+
+def _checked_data(experiment: Experiment, output: str) -> None:
+    check_data_flags(parse_arguments([*flag_words(experiment.data), output])[0])
+
+
+def _planned(experiment: Experiment, system: System, track: str, folder: Path, where: str) -> PlannedRun:
+    own = folder / RUNS / track / system.slug
+    words = [*experiment.words(system, track), f"--output_dir={own}"]
+
+    def parsed() -> Arguments:
+        arguments = parse_arguments(words)
+        check_track(arguments[0], arguments[1])
+        if arguments[1].encoder == "pretrained" and arguments[1].model_name_or_path is None:
+            raise ValueError(
+                "no encoder: give `model_name_or_path`, here or at the top of the file, or the flag "
+                "`--model_name_or_path`, which is for all systems that name none."
+            )
+        return arguments
+
+    place = f"{where}: system {system.name!r} on {track}"
+    arguments = _prefixed(place, system.flags.values(), parsed)
+    return PlannedRun(system=system.name, track=track, folder=own, words=tuple(words), arguments=arguments)
+
+
+def _prefixed(place: str, values: Iterable[object], check: Callable[[], Arguments | None]):
+    try:
+        return check()
+    except (ValueError, OSError) as error:
+        hint = ""
+        if any(isinstance(value, bool) for value in values) and re.search(r"\b(true|false)\b", str(error)):
+            hint = " (YAML reads a bare yes, no, on or off as true or false; put it in quotes.)"
+        raise type(error)(f"{place}: {error}{hint}") from error
+
+
+class DataOnce:
+    """The data of the runs, read when first asked for, and again only where a flag makes them others."""
+
+    def __init__(self) -> None:
+        """Nothing is read yet."""
+        self._read: dict[str | None, RelationData] = {}
+
+    def of(self, run: PlannedRun) -> RelationData:
+        """The data of a run.
+
+        Raises:
+            FileNotFoundError, ValueError: As `readers.read_data`.
+        """
+        arguments = run.arguments[0]
+        key = arguments.track if arguments.evaluate_na else None  # whole bags are drawn for bag2bag
+        if key not in self._read:
+            self._read[key] = read_data(arguments)
+        return self._read[key]
+
+
+def check_against_folder(runs: Sequence[PlannedRun], *, folder: Path, data: DataOnce) -> None:
+    """Return None when all that has run in the folder is still part of the experiment, unchanged.
+
+    Raises:
+        FileNotFoundError: A file that a run needs is not there.
+        ValueError: A run differs from what is planned now, or is planned no more.
+    """
+    ways_out = (
+        f"Put it back, or give another `--output_dir`, or `--overwrite` to delete all runs in {folder}."
+    )
+    planned = {run.folder for run in runs}
+    there = sorted(path.parent for path in (folder / RUNS).glob("*/*/run.json"))
+    gone = [path for path in there if path not in planned]
+    if gone:
+        number = "1 run in {} is" if len(gone) == 1 else f"{len(gone)} runs in {{}} are"
+        raise ValueError(
+            f"{number.format(folder)} not in the experiment now (first: {gone[0].relative_to(folder)}): a "
+            f"system or track was taken out or renamed. {ways_out} Or delete the folders of what is not to "
+            "be compared."
+        )
+    changed = []
+    for run in (run for run in runs if is_claimed(run.folder)):
+        identity = run_identity(run.arguments, data=data.of(run))
+        differences = differences_from(
+            run.folder, arguments=identity["arguments"], fingerprint=identity["fingerprint"]
+        )
+        if differences:
+            changed.append(f"{run.label}: {'; '.join(differences)}")
+    if changed:
+        more = f" ({len(changed)} runs differ in all)" if len(changed) > 1 else ""
+        raise ValueError(f"the experiment changed after a part of it has run: {changed[0]}{more}. {ways_out}")
+
+
+def check_inputs(runs: Sequence[PlannedRun], *, data: DataOnce, where: str) -> None:
+    """Return None when every run that has not begun reads, encodes and could train.
+
+    Raises:
+        FileNotFoundError, ValueError: As `multi_seed.checked_input`, with the system.
+    """
+    for run in (run for run in runs if not is_claimed(run.folder)):
+        _prefixed(
+            f"{where}: system {run.label}",
+            (),
+            lambda run=run: _checked_input(run, data),  # type: ignore[misc]
+        )
+
+
+def _checked_input(run: PlannedRun, data: DataOnce) -> None:
+    checked_input(run.arguments, data=data.of(run))
+
+
+def check_processes(runs: Sequence[PlannedRun]) -> None:
+    """Raise ValueError when finished runs were made by different numbers of processes."""
+    numbers: dict[int, PlannedRun] = {}
+    for run in runs:
+        numbers.setdefault(num_processes_of(run.folder), run)
+    if len(numbers) > 1:
+        made = ", ".join(f"{run.label} by {number}" for number, run in sorted(numbers.items()))
+        raise ValueError(
+            f"the runs were made by different numbers of processes ({made}), so their steps have batches of "
+            "different size; delete the folders of some and give the same command with one `--launcher`."
+        )

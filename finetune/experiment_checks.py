@@ -12,7 +12,7 @@ from .experiment_file import Experiment, System, flag_words, nearest
 from .experiment_runs import PlannedRun
 from .multi_seed import Arguments, checked_input
 from .output_folder import differences_from, is_claimed, num_processes_of
-from .readers import check_data_flags, read_data
+from .readers import check_data_flags
 from .relation_rows import RelationData
 from .run_identity import as_given, run_identity
 
@@ -41,6 +41,11 @@ def planned_runs(experiment: Experiment, *, folder: Path, where: str) -> list[Pl
                 )
     output = f"--output_dir={folder}"
     _prefixed(f"{where}: data", experiment.data.values(), lambda: _checked_data(experiment, output))
+    if experiment.data.get("evaluate_na") and "bag2bag" in experiment.tracks and len(experiment.tracks) > 1:
+        raise ValueError(
+            f"{where}: data: `evaluate_na` takes other rows on bag2bag, whole bags, than on the other tracks,"
+            " and the tracks of an experiment have the same data; leave it out, or make two experiments."
+        )
     runs = []
     for track in experiment.tracks:
         same: dict[str, str] = {}
@@ -89,28 +94,15 @@ def _prefixed(place: str, values: Iterable[object], check: Callable[[], Argument
         raise type(error)(f"{place}: {error}{hint}") from error
 
 
-class DataOnce:
-    """The data of the runs, read when first asked for, and again only where a flag makes them others."""
-
-    def __init__(self) -> None:
-        """Nothing is read yet."""
-        self._read: dict[str | None, RelationData] = {}
-
-    def of(self, run: PlannedRun) -> RelationData:
-        """The data of a run.
-
-        Raises:
-            FileNotFoundError, ValueError: As `readers.read_data`.
-        """
-        arguments = run.arguments[0]
-        key = arguments.track if arguments.evaluate_na else None  # whole bags are drawn for bag2bag
-        if key not in self._read:
-            self._read[key] = read_data(arguments)
-        return self._read[key]
-
-
-def check_against_folder(runs: Sequence[PlannedRun], *, folder: Path, data: DataOnce) -> None:
+def check_against_folder(
+    runs: Sequence[PlannedRun], *, folder: Path, data: Callable[[], RelationData]
+) -> None:
     """Return None when all that has run in the folder is still part of the experiment, unchanged.
+
+    Args:
+        runs: All that is planned.
+        folder: The experiment's output folder.
+        data: Gives the data of the runs; read only where it is called.
 
     Raises:
         FileNotFoundError: A file that a run needs is not there.
@@ -131,7 +123,7 @@ def check_against_folder(runs: Sequence[PlannedRun], *, folder: Path, data: Data
         )
     changed = []
     for run in (run for run in runs if is_claimed(run.folder)):
-        identity = run_identity(run.arguments, data=data.of(run))
+        identity = run_identity(run.arguments, data=data())
         differences = differences_from(
             run.folder, arguments=identity["arguments"], fingerprint=identity["fingerprint"]
         )
@@ -142,7 +134,7 @@ def check_against_folder(runs: Sequence[PlannedRun], *, folder: Path, data: Data
         raise ValueError(f"the experiment changed after a part of it has run: {changed[0]}{more}. {ways_out}")
 
 
-def check_inputs(runs: Sequence[PlannedRun], *, data: DataOnce, where: str) -> None:
+def check_inputs(runs: Sequence[PlannedRun], *, data: Callable[[], RelationData], where: str) -> None:
     """Return None when every run that has not begun reads, encodes and could train.
 
     Raises:
@@ -156,8 +148,8 @@ def check_inputs(runs: Sequence[PlannedRun], *, data: DataOnce, where: str) -> N
         )
 
 
-def _checked_input(run: PlannedRun, data: DataOnce) -> None:
-    checked_input(run.arguments, data=data.of(run))
+def _checked_input(run: PlannedRun, data: Callable[[], RelationData]) -> None:
+    checked_input(run.arguments, data=data())
 
 
 def check_processes(runs: Sequence[PlannedRun]) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import functools
 import os
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -19,8 +20,8 @@ import yaml
 from .experiment_file import Experiment, read_experiment
 
 if TYPE_CHECKING:
-    from .experiment_checks import DataOnce
     from .experiment_runs import PlannedRun
+    from .relation_rows import RelationData
 
 COMMAND = "python -m finetune.experiments"
 FILE = "experiment.yaml"
@@ -107,8 +108,9 @@ def _run(options: argparse.Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"`output_dir` {str(folder)!r} is a file; give a folder.")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    from .experiment_checks import DataOnce, check_inputs, planned_runs
+    from .experiment_checks import check_inputs, planned_runs
     from .experiment_runs import command_of, found_launcher
+    from .readers import read_data
 
     launcher = found_launcher(shlex.split(options.launcher))
     if launcher and options.num_workers > 1:
@@ -120,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
         for run in runs:
             print(shlex.join(command_of(run, launcher=launcher)))
         return 0
-    data = DataOnce()
+    data = functools.cache(lambda: read_data(runs[0].arguments[0]))
     if not folder.exists():  # nothing is written for an experiment that cannot be run
         check_inputs(runs, data=data, where=options.file)
     with locked(folder) as lock:
@@ -131,7 +133,7 @@ def _run_locked(
     options: argparse.Namespace,
     experiment: Experiment,
     runs: list[PlannedRun],
-    data: DataOnce,
+    data: Callable[[], RelationData],
     *,
     lock: int,
     launcher: list[str],
@@ -174,7 +176,25 @@ def _run_locked(
             )
             return 2
     check_processes(runs)
+    _write_comparison(experiment, runs, data(), folder)
     return 0
+
+
+def _write_comparison(
+    experiment: Experiment, runs: Sequence[PlannedRun], data: RelationData, folder: Path
+) -> None:
+    """Compare the finished runs, the systems in the order of the file."""
+    from .comparison import write_comparison
+    from .system_runs import SystemRun
+
+    places = {system.name: place for place, system in enumerate(experiment.systems)}
+    finished = [
+        SystemRun(run.system, run.track, run.folder, results, experiment.seeds)
+        for run in sorted(runs, key=lambda run: places[run.system])
+        if (results := run.results()) is not None
+    ]
+    write_comparison(title=experiment.title, runs=finished, data=data, folder=folder)
+    _say(f"written to {folder}: README.md, tables/, figures/")
 
 
 def _say_added(experiment: Experiment, before: Experiment) -> None:

@@ -102,6 +102,10 @@ def test_the_resolved_experiment_is_a_file_of_the_same(write) -> None:
         (changed(data={"data": "nyt_h", "encoder": "cnn"}), "data: the key 'encoder' is not known"),
         (changed(data={"data": "nyt_h"}), "experiment.yaml: data: `--data_dir` is needed"),
         (changed(data={"data": "nyth"}), "experiment.yaml: data: argument --data: invalid choice: 'nyth'"),
+        (
+            changed(data={"data": "nyt_h", "data_dir": "d", "evaluate_na": 9}),
+            "data: `evaluate_na` takes other rows on bag2bag, whole bags, than on the other tracks",
+        ),
         (changed(systems=[]), "`systems` must be a list of at least one system"),
         (changed(systems=["CNN"]), "system 1 must be a mapping from names to values; got str"),
         (changed(systems=[{"encoder": "cnn"}]), "system 1 must have a `name`, a text; got None"),

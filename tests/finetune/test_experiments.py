@@ -92,12 +92,17 @@ def test_a_run_is_what_the_command_makes(
 def test_given_again_nothing_is_run(
     given: dict, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = times(finished / "runs")
+    before, report = times(finished / "runs"), (finished / "README.md").read_text()
+    assert report.startswith("# Two networks\n")
+    assert "PCNN" in report
+    assert "CNN + ATT" in report
+    assert list((finished / "tables").glob("*.csv"))
     assert main(words_for(given, tmp_path / "e.yaml", finished)) == 0
     assert "2 runs (2 systems on sent2sent, bag2bag) with 2 seeds each; 2 were finished before\n" in (
         capsys.readouterr().out
     )
     assert times(finished / "runs") == before
+    assert (finished / "README.md").read_text() == report
 
 
 def test_killed_and_gone_on_with(
@@ -130,7 +135,7 @@ def test_a_run_that_fails(
     shutil.rmtree(copied / PCNN)
     (copied / PCNN).mkdir()
     (copied / PCNN / "thesis.txt").write_text("mine")
-    (copied / "README.md").write_text("of two runs")
+    assert (copied / "README.md").is_file()
     systems = [*given["systems"], {"name": "Added", "encoder": "att_blstm"}]
     words = words_for({**given, "systems": systems}, tmp_path / "e.yaml", copied)
     assert main(words) == 2
@@ -302,12 +307,12 @@ def test_files_of_others_are_not_touched(given: dict, tmp_path: Path, capsys) ->
 
 
 def test_overwrite_starts_anew(given: dict, copied: Path, tmp_path: Path) -> None:
-    (copied / "README.md").write_text("of two runs")
     one = {**given, "seeds": [7], "systems": given["systems"][:1]}
     assert main([*words_for(one, tmp_path / "e.yaml", copied), "--overwrite"]) == 0
     assert [path.parent.name for path in copied.glob("runs/*/*/run.json")] == ["pcnn"]
     assert (copied / PCNN / "seed-7").is_dir()
     assert not (copied / PCNN / "seed-3").exists()
+    assert "CNN + ATT" not in (copied / "README.md").read_text()
 
 
 def test_workers_share_threads_and_devices(monkeypatch: pytest.MonkeyPatch) -> None:

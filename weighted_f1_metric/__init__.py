@@ -17,16 +17,16 @@ from .plots import (
     plot_class_weights,
     plot_exponent_curve,
     plot_f1_by_support,
-    plot_pr_curves,
-    plot_relation_coverage,
 )
 from .prediction_files import read_predictions, read_references, read_relations, write_predictions
 from .rank_agreement import RankAgreement, rank_systems
 from .ranking import PRCurve, pr_curve, ranking_measures
+from .ranking_plots import plot_coverage_panels, plot_pr_curves, plot_pr_panels, plot_relation_coverage
 from .resampling import bootstrap_interval, randomization_test
 from .run_measures import check_comparable
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .tables import track_table
+from .track_curves import track_coverage, track_curve
 from .track_figures import draw_track_figures, write_figures, write_track_figures
 from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
@@ -68,9 +68,11 @@ __all__ = [
     "parse_signature",
     "plot_averages",
     "plot_class_weights",
+    "plot_coverage_panels",
     "plot_exponent_curve",
     "plot_f1_by_support",
     "plot_pr_curves",
+    "plot_pr_panels",
     "plot_relation_coverage",
     "pr_curve",
     "randomization_test",
@@ -84,6 +86,8 @@ __all__ = [
     "signature",
     "space",
     "statistics_table",
+    "track_coverage",
+    "track_curve",
     "track_statistics",
     "track_table",
     "truth_name",

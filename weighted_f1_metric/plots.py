@@ -11,15 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .comparison_table import truth_name
 from .counts import ClassCounts
 from .exponent_curve import ExponentCurve
 from .fscore import class_scores
 from .point_names import write_names
-from .ranking import PRCurve
-from .validation import quoted
 from .weighting import NAMED_SCHEMES, Average, class_weights, named_averages
 
 if TYPE_CHECKING:
@@ -31,8 +27,6 @@ __all__ = [
     "plot_class_weights",
     "plot_exponent_curve",
     "plot_f1_by_support",
-    "plot_pr_curves",
-    "plot_relation_coverage",
 ]
 
 # Okabe and Ito (2008) without their yellow, which is too light for lines on white.
@@ -41,33 +35,59 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 3))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _WIDTH, _HEIGHT = 6.4, 4.2  # inches: one column and a half of a paper at 10 pt text
-_CURVE_POINTS = 1001
+_PANEL_WIDTH = 4.2
 
 
-def _figure(*, x: str, y: str, title: str | None = None) -> tuple[Figure, Axes]:
+def _empty_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError('Figures need matplotlib; install it with pip install "nyt-h[plots]".') from error
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=150, layout="constrained")
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def _figure(*, x: str, y: str, title: str | None = None) -> tuple[Figure, Axes]:
+    figure = _empty_figure(_WIDTH, _HEIGHT)
     axes = figure.add_subplot()
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    _dress(axes, x=x, y=y)
     if title:
         axes.set_title(title, fontsize=11, pad=14)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
     return figure, axes
 
 
+def _panels(titles: Sequence[str], *, x: str, y: str, title: str | None = None) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel for each title, side by side with one y axis."""
+    figure = _empty_figure(max(_WIDTH, _PANEL_WIDTH * len(titles)), _HEIGHT)
+    row = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    for axes, name in zip(row, titles, strict=True):
+        _dress(axes, x=x, y=y)
+        axes.label_outer()
+        axes.set_title(name, fontsize=10)
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return figure, list(row)
+
+
+def _dress(axes: Axes, *, x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
 def _style(number: int, *, markers: bool = False) -> dict[str, Any]:
+    # The eighth series has the first colour again, with another line and another marker beside that line.
     style = {
         "color": COLOURS[number % len(COLOURS)],
-        "linestyle": LINES[number % len(LINES)],
+        "linestyle": LINES[(number + number // len(COLOURS)) % len(LINES)],
         "linewidth": 1.6,
     }
-    return style | ({"marker": MARKERS[number % len(MARKERS)], "markersize": 4.5} if markers else {})
+    return style | (
+        {"marker": MARKERS[(number + 2 * (number // len(COLOURS))) % len(MARKERS)], "markersize": 4.5}
+        if markers
+        else {}
+    )
 
 
 def _check_filled(values: Mapping[Any, Any] | Sequence[Any], name: str) -> None:
@@ -106,101 +126,6 @@ def plot_class_weights(
     axes.margins(x=0.02)
     _whole_ticks(axes.xaxis)
     axes.legend(title="scheme", frameon=False)
-    return figure
-
-
-def plot_pr_curves(
-    curves: Mapping[str, Sequence[PRCurve]], *, title: str | None = None, max_recall: float = 1.0
-) -> Figure:
-    """Return precision against recall per truth (say, DSGT against MAGT), the mean over seeds in a band.
-
-    Args:
-        curves: Truth prefix or name -> the curves of its runs, from `pr_curve`. The line is the mean
-        precision at
-            each recall over the runs, the band one standard deviation (ddof = 1) around it; one run has no
-            band.
-        title: Above the picture.
-        max_recall: End of the recall axis.
-
-    The legend states each truth's prevalence: the precision of a random ranking, without which two truths
-    cannot be compared.
-
-    Raises:
-        ValueError: Nothing to draw.
-
-    Reference: [A] Zhu et al. 2020, Figure 3.
-    """
-    _check_filled(curves, "curves")
-    figure, axes = _figure(x="recall", y="precision", title=title)
-    recall = np.linspace(0, max_recall, _CURVE_POINTS)
-    for number, (name, runs) in enumerate(curves.items()):
-        _check_filled(runs, f"curves[{name!r}]")
-        precision = np.array([_precision_at(curve, recall) for curve in runs])
-        mean = precision.mean(axis=0)
-        prevalence = np.mean([curve.num_gold / curve.num_candidates for curve in runs])
-        label = f"{truth_name(name)} (prevalence {100 * prevalence:.1f}%, n = {len(runs)})"
-        line = _style(number)
-        axes.plot(recall, mean, label=label, **line)
-        if len(runs) > 1:
-            sd = precision.std(axis=0, ddof=1)
-            low, high = np.maximum(mean - sd, 0), np.minimum(mean + sd, 1)
-            axes.fill_between(recall, low, high, color=line["color"], alpha=0.2, linewidth=0)
-    axes.set_xlim(0, max_recall)
-    axes.set_ylim(0, 1.02)
-    axes.legend(frameon=False)
-    return figure
-
-
-def _precision_at(curve: PRCurve, recall: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the precision at each recall: linear between the first points that reach a recall."""
-    first = np.r_[True, np.diff(curve.recall) > 0]  # later points of equal recall only fall, straight down
-    return np.interp(recall, curve.recall[first], curve.precision[first])
-
-
-def plot_relation_coverage(
-    scores: Mapping[str, Mapping[str, float | None]],
-    *,
-    num_relations: int | None = None,
-    correct: bool = False,
-    title: str | None = None,
-) -> Figure:
-    """Return the number of distinct relations among the first K candidates, a line per system.
-
-    Args:
-        scores: Name of a system or truth -> what `ranking_measures` returns (un-prefixed keys).
-        num_relations: Draws this number as a line on top: all relations there are.
-        correct: Counts the relations of correct candidates only.
-        title: Above the picture.
-
-    Raises:
-        ValueError: Nothing to draw, or a system without coverage.
-
-    Reference: [A] Zhu et al. 2020, Figure 4.
-    """
-    _check_filled(scores, "scores")
-    stem = "correct_relations_covered_at_" if correct else "relations_covered_at_"
-    what = "relations with a correct candidate" if correct else "relations"
-    figure, axes = _figure(x="first K candidates", y=f"distinct {what}", title=title)
-    for number, (name, measures) in enumerate(scores.items()):
-        points = sorted(
-            (int(key.removeprefix(stem)), value)
-            for key, value in measures.items()
-            if key.startswith(stem) and value is not None
-        )
-        if not points:
-            raise ValueError(f"`scores` of {name!r} have no {stem}K; keys are {quoted(measures)}.")
-        ks, covered = zip(*points, strict=True)
-        axes.plot(ks, covered, label=truth_name(name), **_style(number, markers=len(ks) <= 40))
-    if num_relations is not None:
-        axes.axhline(num_relations, color="0.5", linewidth=1, linestyle=(0, (2, 2)))
-        axes.annotate(
-            f"all {num_relations}", (1, num_relations), xycoords=("axes fraction", "data"),
-            xytext=(-2, 3), textcoords="offset points", ha="right", va="bottom", color="0.35", fontsize=9,
-        )  # fmt: skip
-    axes.set_ylim(0, None if num_relations is None else 1.1 * num_relations)
-    axes.set_xlim(left=0)
-    _whole_ticks(axes.yaxis)
-    axes.legend(frameon=False, loc="best")
     return figure
 
 

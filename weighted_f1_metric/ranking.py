@@ -33,7 +33,7 @@ class PRCurve:
         k: Number of candidates taken, int64, shape (num_points,), increasing.
         recall: Expected hits among the first k / gold pairs, float64, in [0, 1].
         precision: Expected hits among the first k / k, float64, in [0, 1].
-        num_gold: Number of gold pairs, the denominator of recall.
+        num_gold: Number of gold pairs, the denominator of recall (but see `track_curve`).
         num_candidates: Number of candidates.
     """
 

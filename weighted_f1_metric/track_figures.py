@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from .average_plots import plot_averages
 from .family import family_from_counts
-from .plots import plot_class_weights, plot_f1_by_support, plot_pr_curves, plot_relation_coverage
-from .ranking import pr_curve, ranking_measures
-from .track_statistics import track_statistics, truth_pairs
+from .plots import plot_class_weights, plot_f1_by_support
+from .ranking_plots import plot_pr_curves, plot_relation_coverage
+from .track_curves import track_coverage, track_curve
+from .track_statistics import track_statistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Enough values of K for a smooth coverage curve.
-NUM_COVERAGE_POINTS = 40
 
 
 def draw_track_figures(
@@ -46,26 +44,17 @@ def draw_track_figures(
             averages[prefix] = [family_from_counts(run.class_counts(prefix)) for run in runs]
     if averages:
         figures["averages"] = plot_averages(averages)
-    scores = statistics.predictions.scores
-    if scores is not None:
-        curves, coverage = {}, {}
-        for prefix in statistics.truths:
-            gold, candidates = truth_pairs(prefix, statistics.units)
-            if not gold.any():
-                continue
-            curves[prefix] = [
-                pr_curve(scores=run.predictions.scores, gold=gold, candidates=candidates)
-                for run in runs
-                if run.predictions.scores is not None
-            ]
-            step = max(1, int(candidates.sum()) // NUM_COVERAGE_POINTS)
-            ks = tuple(range(step, int(candidates.sum()) + 1, step))
-            coverage[prefix] = ranking_measures(scores=scores, gold=gold, candidates=candidates, ks=ks)
-        if curves:
-            figures["pr_curves"] = plot_pr_curves(curves)
-            figures["relation_coverage"] = plot_relation_coverage(
-                coverage, num_relations=len(statistics.units.relations)
-            )
+    curves, coverage = {}, {}
+    for prefix in statistics.truths:
+        found = [curve for run in runs if (curve := track_curve(run, prefix)) is not None]
+        covered = track_coverage(statistics, prefix)
+        if found and covered is not None:
+            curves[prefix], coverage[prefix] = found, covered
+    if curves:
+        figures["pr_curves"] = plot_pr_curves(curves)
+        figures["relation_coverage"] = plot_relation_coverage(
+            coverage, num_relations=len(statistics.units.relations)
+        )
     return figures
 
 

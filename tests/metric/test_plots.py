@@ -1,5 +1,6 @@
 """plots: what the figures show, that series differ without colour, no display, and every error."""
 
+import dataclasses
 import io
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 from matplotlib.figure import Figure
 
-from weighted_f1_metric import plots
+from weighted_f1_metric import plots, ranking_plots
 from weighted_f1_metric.average_plots import plot_averages
 from weighted_f1_metric.counts import class_counts
 from weighted_f1_metric.exponent_curve import exponent_curve
@@ -64,8 +65,16 @@ def families(num_runs):
 
 FIGURES = {
     "weights": lambda: plots.plot_class_weights(counts(), title="Title"),
-    "pr": lambda: plots.plot_pr_curves({"dsgt": curves(), "magt": curves()}),
-    "coverage": lambda: plots.plot_relation_coverage({"x": coverage(), "y": coverage(1)}, num_relations=5),
+    "pr": lambda: ranking_plots.plot_pr_curves({"dsgt": curves(), "magt": curves()}),
+    "coverage": lambda: ranking_plots.plot_relation_coverage(
+        {"x": coverage(), "y": coverage(1)}, num_relations=5
+    ),
+    "pr panels": lambda: ranking_plots.plot_pr_panels(
+        {"dsgt": {"x": curves(), "y": curves()}, "magt": {"x": curves()}}
+    ),
+    "coverage panels": lambda: ranking_plots.plot_coverage_panels(
+        {"all": {"x": coverage(), "y": coverage(1)}, "correct": {"x": coverage()}}, correct=["correct"]
+    ),
     "support": lambda: plots.plot_f1_by_support({"x": counts(), "y": counts(1)}),
     "averages": lambda: plot_averages({"dsgt": families(3), "magt": families(2)}),
     "exponent": lambda: plots.plot_exponent_curve(curve(), name_a="x", name_b="y"),
@@ -94,7 +103,8 @@ def test_series_differ_without_colour(name):
     }
     forms = {(str(line.get_linestyle()), line.get_marker()) for line in named}
     assert len(looks) == len(forms) == len(named)
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {line.get_label() for line in named}
+    legend = axes.get_legend() or axes.figure.legends[0]
+    assert {text.get_text() for text in legend.get_texts()} == {line.get_label() for line in named}
 
 
 def test_styles_are_distinct_and_colours_are_okabe_and_itos():
@@ -102,6 +112,12 @@ def test_styles_are_distinct_and_colours_are_okabe_and_itos():
     for series in (plots.COLOURS, plots.LINES, plots.MARKERS):
         assert len({str(one) for one in series}) == 7
     assert set(plots.COLOURS) < okabe_ito
+
+
+def test_ten_series_differ_by_colour_and_line_or_marker():
+    looks = [plots._style(number, markers=True) for number in range(10)]
+    assert len({(look["color"], str(look["linestyle"])) for look in looks}) == 10
+    assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 10
 
 
 def test_class_weights_show_the_normalised_schemes():
@@ -117,7 +133,7 @@ def test_class_weights_show_the_normalised_schemes():
 
 def test_pr_band_is_one_sd_around_the_mean_of_the_runs():
     runs = curves()
-    axes = plots.plot_pr_curves({"magt": runs, "dsgt": runs[:1]}, max_recall=0.5).axes[0]
+    axes = ranking_plots.plot_pr_curves({"magt": runs, "dsgt": runs[:1]}, max_recall=0.5).axes[0]
     assert axes.lines[0].get_label() == f"MAGT (prevalence {100 * runs[0].num_gold / 1200:.1f}%, n = 3)"
     assert axes.lines[1].get_label().startswith("DSGT")
     assert len(axes.collections) == 1  # one run has no band
@@ -129,6 +145,36 @@ def test_pr_band_is_one_sd_around_the_mean_of_the_runs():
     near = band[np.isclose(band[:, 0], x[place])][:, 1]
     sd = np.std(at, ddof=1)
     assert sorted(near) == pytest.approx([np.mean(at) - sd, np.mean(at) + sd], abs=0.01)
+
+
+def test_panels_share_the_recall_axis_and_show_the_prevalence():
+    runs = curves()
+    longer = [dataclasses.replace(run, recall=1.5 * run.recall) for run in runs]
+    five = {f"s{i}": runs for i in range(5)}
+    figure = ranking_plots.plot_pr_panels(
+        {"dsgt": {"x": runs}, "magt": {"x": longer}}, title="T", recall="bags"
+    )
+    first, second = figure.axes
+    assert [axes.get_xlim() for axes in figure.axes] == [(0, 1.5), (0, 1.5)]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["bags", "bags"]
+    prevalence = runs[0].num_gold / 1200
+    assert first.get_title() == f"DSGT (prevalence {100 * prevalence:.1f}%)"
+    assert second.lines[-1].get_ydata() == pytest.approx([prevalence, prevalence])
+    alone = ranking_plots.plot_pr_curves({"dsgt": runs}, max_recall=1.5).axes[0].lines[0]
+    np.testing.assert_array_equal(first.lines[0].get_ydata(), alone.get_ydata())
+    assert len(first.collections) == 1
+    assert not ranking_plots.plot_pr_panels({"dsgt": five}).axes[0].collections, "no bands of five systems"
+    assert figure.legends[0].get_texts()[0].get_text() == "x (n = 3)"
+
+
+def test_coverage_panels_count_all_or_the_correct_ones():
+    measures = coverage()
+    figure = ranking_plots.plot_coverage_panels(
+        {"all": {"x": measures}, "right": {"x": measures}}, correct=["right"], num_relations=5
+    )
+    drawn = [axes.lines[0].get_ydata()[1] for axes in figure.axes]
+    assert drawn == [measures["relations_covered_at_5"], measures["correct_relations_covered_at_5"]]
+    assert [axes.get_title() for axes in figure.axes] == ["all", "right"]
 
 
 def test_averages_are_means_with_their_sd():
@@ -149,7 +195,7 @@ def test_averages_are_means_with_their_sd():
 
 def test_coverage_is_drawn_by_rising_k_without_undefined_points():
     measures = coverage()
-    axes = plots.plot_relation_coverage({"x": measures}, correct=True).axes[0]
+    axes = ranking_plots.plot_relation_coverage({"x": measures}, correct=True).axes[0]
     assert axes.lines[0].get_xdata().tolist() == [2, 5, 50]  # 1000 exceeds the candidates
     assert axes.lines[0].get_ydata()[1] == measures["correct_relations_covered_at_5"]
 
@@ -202,11 +248,19 @@ EMPTY = class_counts(predictions=["NA"], references=["NA"], labels=["a", "NA"], 
     [
         (lambda: plots.plot_class_weights(EMPTY), "`counts.support` is empty; there is nothing to draw"),
         (lambda: plots.plot_class_weights(counts(), averages=["micro"]), "'micro' sums counts over classes"),
-        (lambda: plots.plot_pr_curves({}), "`curves` is empty"),
-        (lambda: plots.plot_pr_curves({"dsgt": []}), r"`curves\['dsgt'\]` is empty"),
-        (lambda: plots.plot_relation_coverage({}), "`scores` is empty"),
+        (lambda: ranking_plots.plot_pr_curves({}), "`curves` is empty"),
+        (lambda: ranking_plots.plot_pr_curves({"dsgt": []}), r"`curves\['dsgt'\]` is empty"),
+        (lambda: ranking_plots.plot_relation_coverage({}), "`scores` is empty"),
+        (lambda: ranking_plots.plot_pr_panels({}), "`panels` is empty"),
+        (lambda: ranking_plots.plot_pr_panels({"dsgt": {}}), r"`panels\['dsgt'\]` is empty"),
+        (lambda: ranking_plots.plot_pr_panels({"dsgt": {"x": []}}), r"`panels\['dsgt'\]\['x'\]` is empty"),
+        (lambda: ranking_plots.plot_coverage_panels({}), "`panels` is empty"),
         (
-            lambda: plots.plot_relation_coverage({"x": {"auc": 0.5}}),
+            lambda: ranking_plots.plot_coverage_panels({"all": {"x": {"auc": 0.5}}}),
+            r"`panels\['all'\]` of 'x' have no relations_covered_at_K; keys are 'auc'",
+        ),
+        (
+            lambda: ranking_plots.plot_relation_coverage({"x": {"auc": 0.5}}),
             "`scores` of 'x' have no relations_covered_at_K; keys are 'auc'",
         ),
         (lambda: plots.plot_f1_by_support({}), "`counts` is empty"),

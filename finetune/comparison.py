@@ -8,6 +8,8 @@ from pathlib import Path
 from hub_cards import as_code, as_text
 from weighted_f1_metric import truth_name
 
+from .card_sections import pictures_text
+from .comparison_figures import draw_comparison
 from .comparison_runs import TrackRuns, runs_by_track
 from .comparison_significance import method, pair_tests, pairs_table
 from .comparison_tables import Table, averages_table, csv_text, gaps_table, label_table, table_6, table_7
@@ -95,6 +97,7 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
             tables.append(answer[0])
             found += [f"- {sentence}" for sentence in answer[1]]
     tables.append(gaps_table(own))
+    pictures = draw_comparison(folder, own, data)
     if not tests:
         found.append("- One system only, so there is nothing to rank.")
     sections = [f"## {own.track if own.by_track else 'Scores'}"]
@@ -105,6 +108,9 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
     for table in tables:
         if table is not None:
             sections += [f"### {table.title}", _write_table(folder, table, own.signatures)]
+    if pictures.captions or pictures.notes:
+        shown = [f"{pictures_text([path])}\n\n{caption}" for path, caption in pictures.captions.items()]
+        sections += ["### [A] Figures 3 and 4", *shown, *map(as_text, pictures.notes)]
     return sections, found
 
 

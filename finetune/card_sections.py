@@ -64,6 +64,11 @@ def description_text(results: Mapping[str, Any], encoder: str, data: str, seed: 
     arguments = results["arguments"]
     num_relations = len(results["data"]["label_names"]) - 1
     held = f" The weights are those of seed {seed}." if seed is not None else ""
+    if arguments.get("classifier_head") == "type_restriction":
+        held = (
+            " It says only relations that the training rows have for the types of the two entities (RECENT, "
+            f"Lyu and Chen 2021).{held}"
+        )
     return (
         f"Relation classification: which of {num_relations} relations a sentence expresses between two "
         f"entities in it; {_code(results['data']['negative_relation'])} means none of them. "
@@ -76,7 +81,8 @@ def description_text(results: Mapping[str, Any], encoder: str, data: str, seed: 
 def usage_text(results: Mapping[str, Any], where: str) -> str:
     """Code that predicts a sentence, or a bag; `where` is a folder or the name of a repository."""
     arguments = results["arguments"]
-    typed = arguments["input"].startswith("typed") or arguments["input"] == "entity_mask"
+    restricted = arguments.get("classifier_head") == "type_restriction"
+    typed = arguments["input"].startswith("typed") or arguments["input"] == "entity_mask" or restricted
     spans = (
         '{"start": 0, "end": 7, "type": "person"}, "tail": {"start": 13, "end": 17, "type": "location"}}'
         if typed
@@ -93,6 +99,11 @@ def usage_text(results: Mapping[str, Any], where: str) -> str:
         'print(prediction["pred"], prediction["status"])\n'
         "```",
     ]
+    if restricted:
+        parts.append(
+            "The types are named as in the training data, several of an entity divided by commas. Types that "
+            f"have no relation there make {_code(results['data']['negative_relation'])} certain."
+        )
     if arguments.get("bag_pooling"):
         parts += [
             "It was trained on bags: sentences about one pair of entities, from which it makes one decision.",

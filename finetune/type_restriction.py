@@ -35,8 +35,11 @@ class TypeRestrictionHead(nn.Module):
 
     so that the best label is the decision in two stages, the negative relation exactly where d < 1/2 and else
     the best candidate, and the odds of the negative relation against that one are those of the detector. One
-    candidate is the relation by rule. What the model does with a row without
-    candidates, `RelationClassifier.forward` says.
+    candidate is the relation by rule. A row without candidates is surely negative, see
+    `RelationClassifier.forward`.
+
+    Bags are pooled by these logits: `avg` is the mean of logarithms, so that a relation which the types of
+    one row rule out is out; `att` weighs a row by d p(r).
     """
 
     entry_of: torch.Tensor

@@ -272,3 +272,13 @@ def test_one_seed_of_data_without_human_labels_on_the_hub() -> None:
     )
     assert data.eval_results[0].dataset_revision == "v1"
     assert data.eval_results[1].metric_args == {"signature": "averages:macro", "n": 1}
+
+
+def test_the_card_of_a_model_that_types_restrict() -> None:
+    results = copy.deepcopy(RESULTS)
+    assert '"type"' not in run_card(results)
+    results["arguments"]["classifier_head"] = "type_restriction"
+    text = run_card(results)
+    assert "It says only relations that the training rows have for the types of the two entities" in text
+    assert '"head": {"start": 0, "end": 7, "type": "person"}' in text
+    assert "Types that have no relation there make `NA` certain." in text

@@ -1,8 +1,12 @@
 """Which relations the pairs of types have in training, and which pairs rows have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from finetune.batching import RowBatches
+from finetune.encoded_rows import EncodedRows, RowStatus
 from finetune.type_relations import PairIds, TypeRelations, check_types, type_names
 
 NEGATIVE = 1
@@ -43,6 +47,28 @@ def test_the_pairs_of_rows_in_any_order_of_their_types() -> None:
     nothing = known.pairs_of([])
     assert isinstance(nothing, PairIds)
     assert nothing.starts.tolist() == [0]
+
+
+def test_batches_keep_the_pairs_of_their_rows() -> None:
+    status = np.array([RowStatus.WHOLE, RowStatus.NOT_FOUND, RowStatus.WHOLE, RowStatus.WHOLE], dtype=np.int8)
+    rows = EncodedRows(
+        token_ids=np.arange(4, dtype=np.int32),
+        row_starts=np.arange(5),
+        entity_starts=np.zeros((4, 2), dtype=np.int32),
+        entity_spans=np.zeros((4, 4), dtype=np.int32),
+        status=status,
+        num_tokens_cut=0,
+        type_pairs=PairIds(ids=np.array([9, 8, 7, 6, 5]), starts=np.array([0, 1, 2, 2, 5])),
+    )
+    every = RowBatches(rows=rows, labels=np.zeros(4), row_ids=np.arange(4), pad_id=0)
+    assert every.__getitems__([3, 0, 2])["type_pairs"].tolist() == [[7, 6, 5], [9, -1, -1], [-1, -1, -1]]
+    batch = every.usable_only().__getitems__([0, 1, 2])
+    assert batch["row_ids"].tolist() == [0, 2, 3]
+    assert batch["type_pairs"].tolist() == [[9, -1, -1], [-1, -1, -1], [7, 6, 5]]
+    without = RowBatches(
+        rows=replace(rows, type_pairs=None), labels=np.zeros(4), row_ids=every.row_ids, pad_id=0
+    )
+    assert "type_pairs" not in without.usable_only()[0]
 
 
 def test_rows_are_counted_by_their_candidates() -> None:

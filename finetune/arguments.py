@@ -87,7 +87,8 @@ class ModelArguments:
         metadata={
             "help": "The words at the masks, for --input prompt: a JSON object, relation -> five words (what "
             "the head is, three between head and tail, what the tail is); `python -m finetune.label_words` "
-            "makes one from the relations' names. Default: the package's own for semeval2010 and tacred."
+            "makes one from the relations' names. Default: the package's own for nyt_h, semeval2010 and "
+            "tacred."
         },
     )
     max_length: int | None = field(

@@ -23,12 +23,18 @@ The echo columns are what copying the distant labels scores. On the real data, w
 def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -> None:
     """Write a small BERT folder: a WordPiece tokenizer trained on the sentences, and random weights.
 
-    The same sentences, in any order, and the same seed give the same files.
+    It has the head of a masked language model, and the package's label words as tokens, so that it can be
+    prompted. The same sentences, in any order, and the same seed give the same files.
     """
     import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
+    from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-    tokenizer = BertTokenizer(vocab=train_vocabulary(sentences), do_lower_case=False, model_max_length=256)
+    from .label_words import ready_vocabulary
+
+    vocabulary = train_vocabulary(sentences)
+    for word in ready_vocabulary("nyt_h"):
+        vocabulary.setdefault(word, len(vocabulary))
+    tokenizer = BertTokenizer(vocab=vocabulary, do_lower_case=False, model_max_length=256)
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(tokenizer),
@@ -39,7 +45,7 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
         max_position_embeddings=256,
         pad_token_id=tokenizer.pad_token_id,
     )
-    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    BertForMaskedLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from transformers.utils import logging
+
 from .arguments import check_track
 from .command_line import known_flags, parse_arguments
 from .experiment_file import Experiment, System, flag_words, nearest
@@ -140,6 +142,7 @@ def check_inputs(runs: Sequence[PlannedRun], *, data: Callable[[], RelationData]
     Raises:
         FileNotFoundError, ValueError: As `multi_seed.checked_input`, with the system.
     """
+    logging.disable_progress_bar()
     for run in (run for run in runs if not is_claimed(run.folder)):
         _prefixed(
             f"{where}: system {run.label}",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COMMAND = "python -m finetune.label_words"
 SHAPE = f"one JSON object, relation name -> {NUM_MASKS} words"
-READY = ("semeval2010", "tacred")
+READY = ("nyt_h", "semeval2010", "tacred")
 
 
 def read_label_words(
@@ -47,7 +47,7 @@ def read_label_words(
                 f"`--input prompt` needs `--label_words` for {data}, a file with {SHAPE}; `{COMMAND}` makes "
                 "one from the relations' names."
             )
-        text, where = files("finetune").joinpath(f"label_words_{data}.json").read_text("utf-8"), f"{data}'s"
+        text, where = _ready_text(data), f"{data}'s"
     elif not Path(path).is_file():
         raise FileNotFoundError(f"the file of label words {path} is not there; `{COMMAND}` makes one.")
     else:
@@ -69,6 +69,19 @@ def read_label_words(
                 "could tell them apart; change one of them."
             )
     return words
+
+
+def _ready_text(data: str) -> str:
+    return files("finetune").joinpath(f"label_words_{data}.json").read_text("utf-8")
+
+
+def ready_vocabulary(data: str) -> list[str]:
+    """Every word in the package's own label words for the data, sorted.
+
+    >>> ready_vocabulary("nyt_h")[:3]
+    ['advised', 'belongs', 'born']
+    """
+    return sorted({word for words in _parsed(_ready_text(data), data).values() for word in words})
 
 
 def _parsed(text: str, where: str) -> dict[str, tuple[str, ...]]:

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from finetune import demo
 from finetune.__main__ import main
+from finetune.label_words import label_word_ids, read_label_words
+from finetune.prompt import check_language_model
 
 
 def test_the_demo(
@@ -59,3 +61,6 @@ def test_the_encoder_is_the_same_each_time(tmp_path: Path) -> None:
     ids = tokenizer("Person3 was born .")["input_ids"]
     assert (ids[0], ids[-1]) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
     assert tokenizer.unk_token_id not in ids
+    words = read_label_words(None, label_names=["NA", "/business/company/founders"], data="nyt_h")
+    assert len(label_word_ids(tokenizer, words)[0]) == 5
+    assert check_language_model(AutoModelForMaskedLM.from_pretrained(tmp_path / "a")) is None

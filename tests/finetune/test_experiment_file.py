@@ -11,6 +11,7 @@ import yaml
 from finetune.experiment_file import read_experiment
 from finetune.experiments import main
 
+ROOT = Path(__file__).parents[2]
 GIVEN = {
     "title": "Two networks",
     "data": {"data": "nyt_h", "data_dir": "nowhere"},
@@ -63,6 +64,27 @@ def test_a_file_becomes_commands(write, tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "out").exists()
     assert main([*words, "--launcher", f"{sys.executable} -X 'a b'"]) == 0
     assert shlex.split(capsys.readouterr().out.splitlines()[0])[:4] == [sys.executable, "-X", "a b", "-m"]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("nyt_h_paper_a", 17),
+        ("nyt_h_paper_b", 9),
+        ("semeval2010_paper_b", 2),
+        ("small", 13),
+        ("tacred_paper_b", 3),
+    ],
+)
+def test_the_ready_files(name: str, number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "experiments" / f"{name}.yaml"
+    assert main([str(path), "--output_dir", str(tmp_path / "out"), "--dry_run"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == number
+    assert len(read_experiment(path).seeds) == (3 if name == "small" else 5)
+
+
+def test_every_ready_file_is_tested() -> None:
+    assert len(list((ROOT / "experiments").iterdir())) == 5
 
 
 def test_the_encoder_is_that_of_the_systems_that_name_none(write) -> None:

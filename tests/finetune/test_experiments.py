@@ -283,7 +283,7 @@ def test_all_systems_are_checked_before_the_first_is_run(
     for system, message in (
         (
             {"name": "PTR", "input": "prompt"},
-            "system 'PTR' on sent2sent: `--input prompt` needs `--label_words`",
+            "label words are not one token of the encoder's vocabulary",
         ),
         ({"name": "X", "select_by": "f"}, "system 'X' on sent2sent: `select_by` 'f' is no measure"),
     ):

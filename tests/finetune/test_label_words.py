@@ -19,7 +19,8 @@ def read(tmp_path: Path, content: object, names: list[str] = NAMES[:2]) -> dict[
 
 
 @pytest.mark.parametrize(
-    ("data", "negative", "number"), [("semeval2010", "Other", 19), ("tacred", "no_relation", 42)]
+    ("data", "negative", "number"),
+    [("nyt_h", "NA", 22), ("semeval2010", "Other", 19), ("tacred", "no_relation", 42)],
 )
 def test_the_files_of_the_package(data: str, negative: str, number: int) -> None:
     path = Path(read_label_words.__globals__["__file__"]).with_name(f"label_words_{data}.json")

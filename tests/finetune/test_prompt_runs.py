@@ -84,7 +84,7 @@ def test_a_run_learns_and_its_label_words_belong_to_it(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--input", "prompt"], "`--input prompt` needs `--label_words` for nyt_h, a file with one JSON"),
+        (["--input", "prompt"], "label words are not one token of the encoder's vocabulary: 'entity' ('NA'"),
         (["--label_words", "x.json"], "`--label_words` are the words of `--input prompt`; give that too"),
         (["--input", "prompt", "--label_words", "x.json"], "label words x.json is not there"),
         (["--input", "prompt", "--classifier_head", "mlp"], "'mlp' does not go with the representation"),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
+from . import experiment_file
 from .experiment_file import Experiment, read_experiment
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from .relation_rows import RelationData
 
 COMMAND = "python -m finetune.experiments"
+DESCRIPTION = """\
+Run every system of an experiment file on its tracks, each as `python -m finetune` does, then write the tables
+and figures that compare them. Every system is checked before the first one trains. Given again, the command
+goes on where it was stopped; systems and tracks may be added to the file in between. When a run fails the
+others go on; the exit status is then 2, and there is no comparison, since it would leave the run out. Ready
+files are in the folder experiments/ of the repository."""
 FILE = "experiment.yaml"
 LOCK = ".lock"
 # What an experiment writes besides the runs; the comparison, which tells of all of them.
@@ -41,14 +48,11 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog=COMMAND,
         allow_abbrev=False,
-        description="Run every system of an experiment file on its tracks, each as `python -m finetune` "
-        "does, then write the tables and figures that compare them. Given again, the command goes on where "
-        "it was stopped; systems and tracks may be added to the file in between.",
-        epilog="Ready files are in the folder experiments/ of the repository. Every system is checked before "
-        "the first one trains. When a run fails the others go on; the exit status is then 2, and there is no "
-        "comparison.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=DESCRIPTION,
+        epilog=experiment_file.__doc__,
     )
-    parser.add_argument("file", metavar="FILE", help="The experiment, YAML; see finetune/experiment_file.py.")
+    parser.add_argument("file", metavar="FILE", help="The experiment, YAML; see below.")
     parser.add_argument(
         "--output_dir",
         required=True,
@@ -71,8 +75,9 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--launcher",
         default="",
-        help='What starts a run instead of the Python interpreter, for example "accelerate launch '
-        '--num_processes 2". The batch size is then per process. Not with --num_workers.',
+        help='What starts a run instead of the Python interpreter, for example "torchrun --nproc_per_node 2" '
+        'or, with GPUs, "accelerate launch --num_processes 2". The batch size is then per process. Not with '
+        "--num_workers.",
     )
     parser.add_argument(
         "--dry_run",

@@ -112,6 +112,7 @@ def states_at_masks(states: torch.Tensor, input_ids: torch.Tensor, mask_id: int)
     [[[1.0], [3.0], [4.0], [5.0], [6.0]]]
     """
     places = (input_ids == mask_id).int().argsort(dim=1, descending=True, stable=True)[:, :NUM_MASKS]
+    places = nn.functional.pad(places, (0, NUM_MASKS - places.shape[1]))  # a short batch of such rows only
     return states.gather(1, places.unsqueeze(2).expand(-1, -1, states.shape[2]))
 
 

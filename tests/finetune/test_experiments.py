@@ -16,7 +16,7 @@ import yaml
 
 from finetune import __main__ as command
 from finetune import experiment_runs, experiments
-from finetune.experiment_runs import environments, num_threads
+from finetune.experiment_runs import PlannedRun, environments, num_threads
 from finetune.experiments import main
 
 Results = Callable[[Path], dict]
@@ -209,6 +209,20 @@ def test_one_command_at_a_time(
     said = capsys.readouterr().err
     assert f"another command (process {os.getpid()}), or a run that it started, is at work in" in said
     assert main(words) == 0
+
+
+def test_a_run_keeps_the_folder_locked(tmp_path: Path) -> None:
+    """Also when the command that started it is gone."""
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    run = PlannedRun("X", "sent2sent", tmp_path / "runs" / "x", (), ())
+    with experiments.locked(tmp_path) as lock:
+        child = experiment_runs._start(run, 0, sleeper, [dict(os.environ)], lock)
+    with pytest.raises(ValueError, match="or a run that it started, is at work in"):  # noqa: SIM117
+        with experiments.locked(tmp_path, patience=0):
+            pass
+    experiment_runs._stop([child])
+    with experiments.locked(tmp_path, patience=0):
+        pass
 
 
 def changes(given: dict) -> dict[str, tuple[dict, str]]:

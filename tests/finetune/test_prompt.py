@@ -186,6 +186,14 @@ def test_scores_are_those_of_the_language_model_at_its_masks(language_model: Pat
     torch.testing.assert_close(found.loss, (relations[0, 0] + relations[1, 2]) / 2)
 
 
+def test_a_short_batch_of_rows_without_entities_is_surely_negative(bert: Path) -> None:
+    model, _ = build(bert)
+    nowhere = torch.full((1, 4), -1)
+    ids = torch.tensor([[2, 3]])
+    logits = model(ids, torch.ones_like(ids), nowhere[:, :2], nowhere).logits
+    assert logits.softmax(dim=1).tolist() == [[0.0, 1.0, 0.0]]
+
+
 def test_in_training_the_loss_is_that_of_masks_and_relations(bert: Path) -> None:
     model, tokenizer = build(bert)
     for part in model.modules():

@@ -13,7 +13,7 @@ from .comparison_figures import draw_comparison
 from .comparison_runs import TrackRuns, runs_by_track
 from .comparison_significance import method, pair_tests, pairs_table
 from .comparison_tables import Table, averages_table, csv_text, gaps_table, label_table, table_6, table_7
-from .ranking_report import between_averages, between_truths
+from .ranking_report import between_averages, between_truths, ranks_table
 from .relation_rows import RelationData
 from .results import PAGE, write_atomically
 from .system_runs import SystemRun
@@ -91,7 +91,7 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
     tables: list[Table | None] = []
     if own.by_track:
         tables += [table_6(own), table_7(own)]
-    tables += [averages_table(own), pairs_table(own, tests)]
+    tables += [averages_table(own), pairs_table(own, tests), ranks_table(own, tests)]
     for answer in (between_truths(own, tests), between_averages(own, tests)):
         if answer is not None:
             tables.append(answer[0])
@@ -108,9 +108,12 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
     for table in tables:
         if table is not None:
             sections += [f"### {table.title}", _write_table(folder, table, own.signatures)]
-    if pictures.captions or pictures.notes:
-        shown = [f"{pictures_text([path])}\n\n{caption}" for path, caption in pictures.captions.items()]
-        sections += ["### [A] Figures 3 and 4", *shown, *map(as_text, pictures.notes)]
+    shown = [f"{pictures_text([path])}\n\n{caption}" for path, caption in pictures.captions.items()]
+    if pictures.points:
+        shown.append(f"The points of every seed: {', '.join(map(as_code, pictures.points))}.")
+    shown += map(as_text, pictures.notes)
+    if shown:
+        sections += ["### [A] Figures 3 and 4", *shown]
     return sections, found
 
 

@@ -1,20 +1,22 @@
 """[A]'s Figures 3 and 4 for the systems of a track, each in [A]'s convention and in ours.
 
-Every line is the mean over the seeds, as [A] draws it. Predictions are read one run at a time; what is kept
-of a run are points of its curves.
+Every line is the mean over the seeds, as [A] draws it; the points of every seed are written beside as CSV.
 
 Reference: Zhu et al. 2020 (COLING), Figures 3 and 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from weighted_f1_metric import (
     PRCurve,
+    TrackStatistics,
     plot_coverage_panels,
     plot_pr_panels,
     track_coverage,
@@ -25,16 +27,19 @@ from weighted_f1_metric import (
 )
 
 from .comparison_runs import TrackRuns
+from .comparison_tables import Row, csv_text
 from .evaluation import references_of
 from .figures import FIGURES
 from .relation_rows import RelationData
-from .results import aggregate
+from .results import aggregate, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_K = 2000  # where [A]'s Figure 4 ends
 _CURVE_POINTS = 2001
+_CSV_POINTS = 201
+_COVERED = "relations_covered_at_"
 
 # Convention -> title, the truths of its panels, what recall counts.
 _CONVENTIONS = {
@@ -49,21 +54,29 @@ class Pictures:
 
     Attributes:
         captions: Path below the report's folder -> what it shows.
+        points: Paths of the CSV files with the points of every seed.
         notes: What could not be drawn, and why; a sentence each.
     """
 
     captions: dict[str, str] = field(default_factory=dict)
+    points: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass
-class _Drawn:
-    """Points of the runs: (convention, truth) -> system -> a curve a seed; truth -> system -> coverage."""
+@dataclass(frozen=True)
+class _Points:
+    """What is kept of the runs: place of a panel -> system -> a value a seed.
+
+    Attributes:
+        curves: By (convention, truth).
+        coverage: By truth.
+    """
 
     curves: dict[tuple[str, str], dict[str, list[PRCurve]]] = field(default_factory=dict)
     coverage: dict[str, dict[str, list[dict[str, float | None]]]] = field(default_factory=dict)
 
-    def add(self, system: str, statistics: Any) -> None:
+    def add(self, system: str, statistics: TrackStatistics) -> None:
+        """Keep the points of a run."""
         for convention, (_, truths, recall_of) in _CONVENTIONS.items():
             for truth in (truth for truth in truths if truth in statistics.truths):
                 curve = track_curve(statistics, truth, recall_of=recall_of, max_points=_CURVE_POINTS)
@@ -73,6 +86,46 @@ class _Drawn:
             covered = track_coverage(statistics, truth, max_k=MAX_K)
             if covered is not None:
                 self.coverage.setdefault(truth, {}).setdefault(system, []).append(covered)
+
+    def curve_rows(self, runs: TrackRuns) -> list[Row]:
+        """For CSV: points of the curve of every seed, exact ones, spread over the candidates found."""
+        rows = []
+        for (convention, truth), systems in self.curves.items():
+            for system, curves in systems.items():
+                for seed, curve in zip(runs.seeds, curves, strict=True):
+                    at = np.linspace(0, len(curve.k) - 1, min(_CSV_POINTS, len(curve.k))).round().astype(int)
+                    points = (column[at].tolist() for column in (curve.k, curve.recall, curve.precision))
+                    rows += [
+                        {
+                            "convention": convention,
+                            "truth": truth,
+                            "system": system,
+                            "seed": seed,
+                            "k": k,
+                            "recall": recall,
+                            "precision": precision,
+                        }
+                        for k, recall, precision in zip(*points, strict=True)
+                    ]
+        return rows
+
+    def coverage_rows(self, runs: TrackRuns) -> list[Row]:
+        """For CSV: relations that the first k candidates cover, and the correct ones of them, by seed."""
+        return [
+            {
+                "truth": truth,
+                "system": system,
+                "seed": seed,
+                "k": int(key.removeprefix(_COVERED)),
+                "covered": value,
+                "covered_by_correct": covered[f"correct_{key}"],
+            }
+            for truth, systems in self.coverage.items()
+            for system, seeds in systems.items()
+            for seed, covered in zip(runs.seeds, seeds, strict=True)
+            for key, value in covered.items()
+            if key.startswith(_COVERED)
+        ]
 
 
 def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictures:
@@ -84,19 +137,24 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
     pictures = Pictures()
     if not runs.by_track:
         return pictures
-    drawn = _Drawn()
+    drawn = _Points()
     without: list[str] = []
     for system in runs.systems:
-        found = [records for seed in runs.seeds if (records := runs.records(system, seed)) is not None]
-        if len(found) < len(runs.seeds) or "scores" not in found[0][0]:
+        found = _system_statistics(runs, data, system)
+        if found is None:
             without.append(system)
-            continue
-        for records in found:
-            drawn.add(system, _statistics(runs, data, records))
+        else:
+            for statistics in found:
+                drawn.add(system, statistics)
     if without:
         pictures.notes.append(
             f"Not in the pictures, for want of prediction files with scores: {', '.join(without)}."
         )
+    (folder / FIGURES).mkdir(exist_ok=True)
+    for number, rows in ((3, drawn.curve_rows(runs)), (4, drawn.coverage_rows(runs))):
+        if rows:
+            pictures.points.append(f"{FIGURES}/figure_{number}_{runs.track}.csv")
+            write_atomically(folder / pictures.points[-1], csv_text(rows))
     try:
         figures = _figures(runs, drawn, num_relations=len(data.label_names) - 1)
         if figures:
@@ -108,17 +166,26 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
     return pictures
 
 
-def _statistics(runs: TrackRuns, data: RelationData, records: Sequence[dict[str, Any]]) -> Any:
-    return track_statistics(
-        track=runs.track,
-        references=references_of(data, "test"),
-        predictions=records,
-        relations=[name for name in data.label_names if name != data.negative_relation],
-        negative_relation=data.negative_relation,
+def _system_statistics(runs: TrackRuns, data: RelationData, system: str) -> Iterator[TrackStatistics] | None:
+    """The statistics of each seed, read one by one; None when one of them lacks predictions or scores."""
+    first = runs.records(system, runs.seeds[0])
+    if first is None or "scores" not in first[0]:
+        return None
+    if any(not runs.predictions_path(system, seed).is_file() for seed in runs.seeds):
+        return None
+    return (
+        track_statistics(
+            track=runs.track,
+            references=references_of(data, "test"),
+            predictions=runs.records(system, seed),
+            relations=[name for name in data.label_names if name != data.negative_relation],
+            negative_relation=data.negative_relation,
+        )
+        for seed in runs.seeds
     )
 
 
-def _figures(runs: TrackRuns, drawn: _Drawn, *, num_relations: int) -> dict[str, tuple[Figure, str]]:
+def _figures(runs: TrackRuns, drawn: _Points, *, num_relations: int) -> dict[str, tuple[Figure, str]]:
     """Name -> figure and caption."""
     unit = "bag" if runs.track == "bag2bag" else "sentence"
     seeds = "one seed" if len(runs.seeds) == 1 else f"mean over {len(runs.seeds)} seeds"
@@ -151,7 +218,7 @@ def _figures(runs: TrackRuns, drawn: _Drawn, *, num_relations: int) -> dict[str,
 
 
 def _coverage_figures(
-    runs: TrackRuns, drawn: _Drawn, seeds: str, num_relations: int
+    runs: TrackRuns, drawn: _Points, seeds: str, num_relations: int
 ) -> dict[str, tuple[Figure, str]]:
     means = {
         truth: {system: aggregate(own)["mean"] for system, own in systems.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weighted_f1_metric import AVERAGES, check_comparable, comparable, read_predictions
@@ -70,9 +71,13 @@ class TrackRuns:
             keys["official"] = OFFICIAL
         return keys
 
+    def predictions_path(self, system: str, seed: int) -> Path:
+        """Where the predictions of the test units are."""
+        return self.systems[system].folder / f"seed-{seed}" / PREDICTIONS
+
     def records(self, system: str, seed: int) -> list[dict[str, Any]] | None:
         """The predictions of the test units, or None when the file is not there."""
-        path = self.systems[system].folder / f"seed-{seed}" / PREDICTIONS
+        path = self.predictions_path(system, seed)
         return list(read_predictions(path)) if path.is_file() else None
 
 

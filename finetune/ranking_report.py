@@ -6,12 +6,35 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from hub_cards import as_text, markdown_table
-from weighted_f1_metric import truth_name
+from weighted_f1_metric import agreement_table, truth_name
 
 from .comparison_runs import ALL_RELATIONS, TrackRuns
 from .comparison_significance import PairTests, difference_text
 from .comparison_tables import Table, truth_title
 from .ranking_changes import RankingChange, Swap, agreement_of, ranking_change, swap_rows
+
+
+def ranks_table(runs: TrackRuns, tests: PairTests) -> Table | None:
+    """The rank of every system by every F1, 1 the best; None for a single system."""
+    if not tests:
+        return None
+    agreement = agreement_of(runs)
+    rows = [
+        {
+            "track": runs.track,
+            "system": system,
+            "truth": truth,
+            "measure": name,
+            "key": key,
+            "rank": agreement.ranks[key][place],
+            "mean": agreement.means[key][place],
+        }
+        for truth in runs.truths
+        for name, key in runs.f1_keys(truth).items()
+        for place, system in enumerate(agreement.systems)
+    ]
+    text = f"1 is the best; F1 in percent in brackets.\n\n{agreement_table(agreement)}"
+    return Table(f"ranks_{runs.track}", "Ranks of the systems", text, rows)
 
 
 def between_truths(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]] | None:

@@ -7,7 +7,7 @@ same functions.
 from . import space
 from .average_plots import plot_averages
 from .comparison import Comparison, compare_runs, holm_adjusted
-from .comparison_table import SIGNIFICANCE_LEVEL, p_text, reference_table, truth_name
+from .comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, truth_name
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
@@ -46,6 +46,7 @@ __all__ = [
     "RankAgreement",
     "Signature",
     "TrackStatistics",
+    "agreement_table",
     "average_scores",
     "averaged_scores",
     "bootstrap_interval",

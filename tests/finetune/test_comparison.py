@@ -68,7 +68,16 @@ def test_the_files_and_the_report(tmp_path):
     assert report.startswith("# A comparison\n\n2 systems: good, poor. Test split of nyt\\_h, fingerprint")
     names = {path.stem for path in (tmp_path / "out" / "tables").glob("*.csv")}
     assert names == {path.stem for path in (tmp_path / "out" / "tables").glob("*.md")}
-    stems = ("table_6", "table_7", "averages", "comparisons", "ranking_truths", "ranking_averages", "gaps")
+    stems = {
+        "table_6",
+        "table_7",
+        "averages",
+        "comparisons",
+        "ranks",
+        "ranking_truths",
+        "ranking_averages",
+        "gaps",
+    }
     only_one = {"table_6", "table_7", "averages", "gaps"}  # what one system has
     assert names == (
         {f"{stem}_bag2bag" for stem in stems}
@@ -159,7 +168,8 @@ def test_data_without_human_labels(tmp_path):
     report = write_comparison(title="t", runs=runs, data=data, folder=tmp_path / "out")
     assert "DSGT" not in report
     assert {path.stem for path in (tmp_path / "out" / "tables").glob("*.csv")} == {
-        "averages_sent2sent", "comparisons_sent2sent", "ranking_averages_sent2sent", "label_statistics",
+        *(f"{stem}_sent2sent" for stem in ("averages", "comparisons", "ranks", "ranking_averages")),
+        "label_statistics",
     }  # fmt: skip
     assert "| system | micro | weighted | dodrans | entropy | macro | official |" in report
     assert "| official F1 (%) | macro |" in report
@@ -169,6 +179,34 @@ def test_data_without_human_labels(tmp_path):
     assert float(rows[-1]["p_welch"]) == pytest.approx(ttest_ind(*values, equal_var=False).pvalue)
     # Six rows of each of three relations, and six negative ones.
     assert "| test | 4 | 24 | 25.0 | 4.00 | 3.00 | 1.00 |" in report
+
+
+def test_bags_without_human_labels(tmp_path):
+    """Scored by the distant labels alone: [A]'s tables of DSGT, and no question of [A]."""
+    runs, data = two_systems(tmp_path, "bag2bag", data=made_data(human=False))
+    report = write_comparison(title="t", runs=runs, data=data, folder=tmp_path / "out")
+    rows = read_csv(tmp_path / "out" / "tables" / "table_6_bag2bag.csv")
+    assert {row["truth"] for row in rows} == {"dsgt"}
+    assert "Does the ranking change between DSGT and MAGT?" not in report
+    assert "Does the ranking change between the averages?" in report
+    assert "\n**MAGT" not in report
+    # Bags (NA, 1), (2, 3), (NA, 1), ...: of 12 bags none is without a relation.
+    assert "| bags, distant labels | 3 | 18 | 0.0 | 3.00 | 3.00 | 1.00 |" in report
+
+
+def test_sentences_of_models_that_are_trained_on_bags(tmp_path):
+    runs, data = two_systems(tmp_path, "bag2sent")
+    report = write_comparison(title="t", runs=runs, data=data, folder=tmp_path / "out")
+    assert "## bag2sent" in report
+    rows = read_csv(tmp_path / "out" / "tables" / "ranks_bag2sent.csv")
+    found = {(row["system"], row["key"]): float(row["rank"]) for row in rows}
+    for key in {row["key"] for row in rows}:
+        means = [run.results["mean"][key] for run in runs]
+        ranks = (1, 2) if means[0] > means[1] else (2, 1)
+        assert (found["good", key], found["poor", key]) == ranks
+    assert found["good", "dsgt_micro_f1"] == 1
+    # Units without the positive relation: none; the confirmed ones are 16 of two relations.
+    assert "| sentences, confirmed by people | 2 | 16 | 0.0 | 2.00 | 2.00 | 1.00 |" in report
 
 
 def paper_runs(tmp_path, name):

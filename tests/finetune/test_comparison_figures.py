@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
 from finetune import comparison_figures
 from finetune.comparison import write_comparison
-from tests.finetune.made_runs import RELATIONS, guesses, made_data, run_by_hand, run_of_predictions
+from tests.finetune.made_runs import RELATIONS, guesses, made_data, read_csv, run_by_hand, run_of_predictions
 from weighted_f1_metric import AVERAGES, read_predictions
 
 SEEDS = (9, 148)
@@ -93,6 +93,15 @@ def test_lines_are_means_over_the_seeds(tmp_path, drawn):
     assert "in [A]'s convention: precision against recall, mean over 2 seeds, with bands" in report
     assert "Recall counts bags with a gold relation, so it passes 1 where a bag has several" in report
     assert "in our convention: precision against recall" in report
+    points = read_csv(tmp_path / "out" / "figures" / "figure_3_bag2bag.csv")
+    own = [p for p in points if (p["convention"], p["truth"], p["system"]) == ("ours", "dsgt", "poor")]
+    found = {(int(p["seed"]), int(p["k"])): (float(p["recall"]), float(p["precision"])) for p in own}
+    for seed in SEEDS:
+        twelfth = first_hits(runs[1], data, seed, human=False)[11]
+        assert found[seed, twelfth] == pytest.approx((0.5, 12 / twelfth))
+    assert (
+        "The points of every seed: `figures/figure_3_bag2bag.csv`, `figures/figure_4_bag2bag.csv`." in report
+    )
 
 
 def test_coverage_is_a_mean_over_the_seeds(tmp_path, drawn):
@@ -118,6 +127,10 @@ def test_coverage_is_a_mean_over_the_seeds(tmp_path, drawn):
         assert correct.lines[place].get_ydata()[2] == pytest.approx(np.mean(covered_correct))
         assert by_people.lines[place].get_ydata()[-1] == 2  # one relation is always refused
     assert by_people.get_title() == "correct by MAGT"
+    points = read_csv(tmp_path / "out" / "figures" / "figure_4_sent2sent.csv")
+    own = [p for p in points if (p["truth"], p["system"], p["k"]) == ("dsgt", "poor", "3")]
+    assert [float(p["covered"]) for p in own] == covered
+    assert [float(p["covered_by_correct"]) for p in own] == covered_correct
 
 
 def test_systems_without_scores_are_named(tmp_path, drawn):
@@ -136,6 +149,9 @@ def test_systems_without_scores_are_named(tmp_path, drawn):
         "good (n = 2)",
         "poor (n = 2)",
     ]
+    (poor.folder / "seed-148" / "predictions.jsonl").unlink()
+    fewer = write_comparison(title="t", runs=[good, poor], data=data, folder=tmp_path / "out")
+    assert "Not in the pictures, for want of prediction files with scores: poor." in fewer
     nobody = write_comparison(title="t", runs=[bare, gone], data=data, folder=tmp_path / "none")
     assert "Not in the pictures, for want of prediction files with scores: bare, gone." in nobody
     assert ".png" not in nobody

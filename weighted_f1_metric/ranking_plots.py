@@ -169,8 +169,9 @@ def _draw_curves(
     max_recall: float,
     bands: bool,
 ) -> None:
-    recall = np.linspace(0, max_recall, _CURVE_POINTS)
     for number, (name, runs) in enumerate(curves.items()):
+        last = max(float(curve.recall[-1]) for curve in runs)  # beyond it there is nothing to find
+        recall = np.linspace(0, min(max_recall, last), _CURVE_POINTS)
         precision = np.array([_precision_at(curve, recall) for curve in runs])
         mean = precision.mean(axis=0)
         line = _style(number)

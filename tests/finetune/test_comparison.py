@@ -11,7 +11,9 @@ import pytest
 from scipy.stats import ttest_ind, ttest_ind_from_stats
 from sklearn.metrics import f1_score, precision_score, recall_score
 
+from finetune import comparison
 from finetune.comparison import write_comparison
+from finetune.comparison_figures import Pictures
 from finetune.nyt_h_rows import read_nyt_h
 from tests.finetune.made_runs import (
     RELATIONS,
@@ -26,6 +28,12 @@ from weighted_f1_metric import AVERAGES, read_predictions
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 SEEDS = (9, 148, 378)
 TRUTHS = ("dsgt", "magt_ds_scope", "magt")
+
+
+@pytest.fixture(autouse=True)
+def _no_pictures(monkeypatch):
+    """They have tests of their own, and drawing takes longer than all the rest."""
+    monkeypatch.setattr(comparison, "draw_comparison", lambda folder, runs, data: Pictures())
 
 
 def plain(values):
@@ -311,18 +319,6 @@ def test_names_that_would_break_a_table(tmp_path):
     assert len(tables_of(report)) > 10
     rows = read_csv(tmp_path / "out" / "tables" / "table_6_bag2bag.csv")
     assert rows[0]["system"] == "a|good\nnew \\| `line`"
-
-
-def test_the_same_runs_give_the_same_files(tmp_path):
-    runs, data = two_systems(tmp_path)
-    files = []
-    for folder in (tmp_path / "one", tmp_path / "two"):
-        write_comparison(title="t", runs=runs, data=data, folder=folder)
-        files.append(
-            {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        )
-    assert files[0] == files[1]
-    assert not [name for name in files[0] if ".part" in str(name)]
 
 
 def changed(run, **values):

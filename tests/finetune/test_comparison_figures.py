@@ -157,6 +157,19 @@ def test_systems_without_scores_are_named(tmp_path, drawn):
     assert ".png" not in nobody
 
 
+def test_the_same_runs_give_the_same_files(tmp_path):
+    data = made_data()
+    runs = systems(tmp_path, data, "bag2bag")
+    files = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        write_comparison(title="t", runs=runs, data=data, folder=folder)
+        files.append(
+            {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        )
+    assert files[0] == files[1]
+    assert not [name for name in files[0] if ".part" in str(name)]
+
+
 def test_without_matplotlib_only_the_pictures_are_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     data = made_data()

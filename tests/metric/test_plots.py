@@ -162,6 +162,9 @@ def test_panels_share_the_recall_axis_and_show_the_prevalence():
     assert second.lines[-1].get_ydata() == pytest.approx([prevalence, prevalence])
     alone = ranking_plots.plot_pr_curves({"dsgt": runs}, max_recall=1.5).axes[0].lines[0]
     np.testing.assert_array_equal(first.lines[0].get_ydata(), alone.get_ydata())
+    assert [axes.lines[0].get_xdata()[-1] for axes in figure.axes] == [1, 1.5], (
+        "a line ends where all is found"
+    )
     assert len(first.collections) == 1
     assert not ranking_plots.plot_pr_panels({"dsgt": five}).axes[0].collections, "no bands of five systems"
     assert figure.legends[0].get_texts()[0].get_text() == "x (n = 3)"

@@ -157,7 +157,7 @@ def test_averages_that_disagree(tmp_path):
 
 def test_one_seed_is_tested_by_exchanging_bags(tmp_path):
     data = made_data(num_rows=60)
-    systems = {"good": 0.9, "poor": 0.2}
+    systems = {"good": 0.6, "poor": 0.4}
     records = {
         name: guesses(data, "bag2bag", seed=place, accuracy=accuracy)
         for place, (name, accuracy) in enumerate(systems.items())
@@ -188,7 +188,7 @@ def test_one_seed_is_tested_by_exchanging_bags(tmp_path):
 def test_one_seed_without_tracks(tmp_path):
     """Rows in bags, and the official score by group."""
     data = made_data(human=False, groups=True, num_rows=60)
-    records = [guesses(data, "sent2sent", seed=seed, accuracy=0.9 - 0.6 * seed) for seed in (0, 1)]
+    records = [guesses(data, "sent2sent", seed=seed, accuracy=0.6 - 0.2 * seed) for seed in (0, 1)]
     runs = [
         run_of_predictions(tmp_path / name, data, name, {7: own}, "sent2sent")
         for name, own in zip("xy", records, strict=True)
@@ -207,6 +207,8 @@ def test_one_seed_without_tracks(tmp_path):
     }
     expected = randomization_test(**options)
     grouped = randomization_test(**options, groups=data.groups)
+    by_rows = randomization_test(**{**options, "bags": None})
+    assert len({found.p_values["macro_f1"] for found in (expected, grouped, by_rows)}) == 3
     assert float(rows["macro"]["p_randomization"]) == expected.p_values["macro_f1"]
     assert float(rows["official"]["p_randomization"]) == grouped.p_values["macro_f1"]
     assert float(rows["official"]["difference"]) == pytest.approx(grouped.differences["macro_f1"])

@@ -39,7 +39,7 @@ class PairTest:
         comparison: What `compare_runs` says.
         p_value: Of the test that `method` names.
         p_holm: With Holm's correction over the family of the truth; None where nothing was tested.
-        reason: Why there is no p-value.
+        reason: Why nothing was exchanged; else the reason of `comparison` holds.
     """
 
     comparison: Comparison
@@ -79,10 +79,7 @@ def pair_tests(runs: TrackRuns, data: RelationData) -> PairTests:
     for a, b in itertools.combinations(runs.systems, 2):
         compared = compare_runs(runs_a=scores[a], runs_b=scores[b])
         if exchanged is None:
-            tests[a, b] = {
-                key: PairTest(compared[key], compared[key].p_value, reason=compared[key].reason)
-                for key in wanted
-            }
+            tests[a, b] = {key: PairTest(compared[key], compared[key].p_value) for key in wanted}
         else:
             p_values, reason = exchanged.p_values(a, b)
             tests[a, b] = {key: PairTest(compared[key], p_values.get(key), reason=reason) for key in wanted}

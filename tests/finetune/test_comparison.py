@@ -198,6 +198,10 @@ def test_bags_without_human_labels(tmp_path):
     assert "Does the ranking change between DSGT and MAGT?" not in report
     assert "Does the ranking change between the averages?" in report
     assert "\n**MAGT" not in report
+    sentences, _ = two_systems(tmp_path, "bag2sent", data=data)
+    of_sentences = write_comparison(title="t", runs=sentences, data=data, folder=tmp_path / "two")
+    # Of 24 sentences six have no relation.
+    assert "| sentences, distant labels | 4 | 24 | 25.0 | 4.00 | 3.00 | 1.00 |" in of_sentences
     # Bags (NA, 1), (2, 3), (NA, 1), ...: of 12 bags none is without a relation.
     assert "| bags, distant labels | 3 | 18 | 0.0 | 3.00 | 3.00 | 1.00 |" in report
 

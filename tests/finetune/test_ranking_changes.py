@@ -1,5 +1,7 @@
 """Whether rankings change: constructed cases, with scipy's p-values, Holm's correction and tau by hand."""
 
+import re
+
 import pytest
 from scipy.stats import kendalltau, ttest_ind
 
@@ -75,6 +77,18 @@ def test_a_ranking_that_changes_significantly(tmp_path):
         f"| macro, all relations | x - y | +10.00 ({large}) | -10.00 ({large}) | +5.00 ({small}) | "
         "MAGT (DS scope) |"
     ) in report
+
+
+def test_the_better_one_by_distant_labels_is_named_first(tmp_path):
+    """Also where it is the later one in the experiment."""
+    systems = {
+        "y": {"dsgt": 0.5, "magt_ds_scope": 0.4, "magt": 0.45},
+        "x": {"dsgt": 0.6, "magt_ds_scope": 0.3, "magt": 0.4},
+    }
+    report, truths, _ = compared(tmp_path, systems)
+    assert re.search(r"\| micro \| x - y \| \+10.00 \(.*?\) \| -10.00 \(.*?\) \| -5.00 \(", report)
+    assert {(row["better_by_1"], row["better_by_2"]) for row in truths} == {("x", "y")}
+    assert report.count("the swap x/y is significant in both") > 2
 
 
 def test_a_ranking_that_changes_but_not_significantly(tmp_path):

@@ -136,14 +136,19 @@ def check_against_folder(
         raise ValueError(f"the experiment changed after a part of it has run: {changed[0]}{more}. {ways_out}")
 
 
-def check_inputs(runs: Sequence[PlannedRun], *, data: Callable[[], RelationData], where: str) -> None:
+def check_inputs(
+    runs: Sequence[PlannedRun], *, data: Callable[[], RelationData], where: str, say: Callable[[str], None]
+) -> None:
     """Return None when every run that has not begun reads, encodes and could train.
 
     Raises:
         FileNotFoundError, ValueError: As `multi_seed.checked_input`, with the system.
     """
     logging.disable_progress_bar()
-    for run in (run for run in runs if not is_claimed(run.folder)):
+    new = [run for run in runs if not is_claimed(run.folder)]
+    if new:
+        say(f"checking data and encoders of {len(new)} new {'run' if len(new) == 1 else 'runs'}")
+    for run in new:
         _prefixed(
             f"{where}: system {run.label}",
             (),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import functools
 import os
 import shlex
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,6 +16,7 @@ import yaml
 
 from . import experiment_file
 from .experiment_file import Experiment, read_experiment
+from .folder_lock import LOCK, locked
 
 if TYPE_CHECKING:
     from .experiment_runs import PlannedRun
@@ -32,11 +30,8 @@ goes on where it was stopped; systems and tracks may be added to the file in bet
 others go on; the exit status is then 2, and there is no comparison, since it would leave the run out. Ready
 files are in the folder experiments/ of the repository."""
 FILE = "experiment.yaml"
-LOCK = ".lock"
 # What an experiment writes besides the runs; the comparison, which tells of all of them.
 COMPARISON = ("README.md", "tables", "figures")
-# Seconds in which the runs of a command that was killed have ended.
-LOCK_PATIENCE = 5.0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -113,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"`output_dir` {str(folder)!r} is a file; give a folder.")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    from .experiment_checks import check_inputs, planned_runs
+    from .experiment_checks import planned_runs
     from .experiment_runs import command_of, found_launcher
     from .readers import read_data
 
@@ -128,8 +123,6 @@ def _run(options: argparse.Namespace) -> int:
             print(shlex.join(command_of(run, launcher=launcher)))
         return 0
     data = functools.cache(lambda: read_data(runs[0].arguments[0]))
-    if not folder.exists():  # nothing is written for an experiment that cannot be run
-        check_inputs(runs, data=data, where=options.file)
     with locked(folder) as lock:
         return _run_locked(options, experiment, runs, data, lock=lock, launcher=launcher)
 
@@ -138,7 +131,7 @@ def _run_locked(
     options: argparse.Namespace,
     experiment: Experiment,
     runs: list[PlannedRun],
-    data: Callable[[], RelationData],
+    data: functools._lru_cache_wrapper[RelationData],
     *,
     lock: int,
     launcher: list[str],
@@ -157,11 +150,12 @@ def _run_locked(
     if options.overwrite:
         _delete(folder, (*COMPARISON, RUNS))
     check_against_folder(runs, folder=folder, data=data)
-    check_inputs(runs, data=data, where=options.file)
+    check_inputs(runs, data=data, where=options.file, say=_say)
     if FILE in there and not options.overwrite:
         _say_added(experiment, read_experiment(folder / FILE))
     text = yaml.safe_dump(experiment.as_file(), sort_keys=False, allow_unicode=True, width=110)
     write_atomically(folder / FILE, text)
+    data.cache_clear()  # the runs need the memory
     to_run = [run for run in runs if run.results() is None]
     print(_plan_line(experiment, runs, to_run, options.num_workers), flush=True)
     if to_run:
@@ -242,38 +236,6 @@ def _delete(folder: Path, names: Sequence[str]) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def locked(folder: Path, *, patience: float | None = None) -> Iterator[int]:
-    """A file descriptor that holds the folder for this command and the runs that inherit it.
-
-    The system lets go of it when the last of them has ended, however it ended.
-
-    Raises:
-        ValueError: Another command, or a run that it left behind, is at work in the folder.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        end = time.monotonic() + (LOCK_PATIENCE if patience is None else patience)
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    holder = os.pread(file, 20, 0).decode(errors="replace").strip()
-                    raise ValueError(
-                        f"another command (process {holder}), or a run that it started, is at work in "
-                        f"{folder}; wait for it, or end it."
-                    ) from None
-                time.sleep(0.1)
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
-        yield file
-    finally:
-        os.close(file)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ import pytest
 import yaml
 
 from finetune import __main__ as command
-from finetune import experiment_runs, experiments
+from finetune import experiment_runs, folder_lock
 from finetune.experiment_runs import PlannedRun, environments, num_threads
 from finetune.experiments import main
+from finetune.folder_lock import locked
 
 Results = Callable[[Path], dict]
 ROOT = Path(__file__).parents[2]
@@ -201,7 +202,7 @@ def test_a_launcher_with_two_processes(
 def test_one_command_at_a_time(
     given: dict, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    monkeypatch.setattr(experiments, "LOCK_PATIENCE", 0.0)
+    monkeypatch.setattr(folder_lock, "PATIENCE", 0.0)
     words = words_for(given, tmp_path / "e.yaml", finished)
     with (finished / ".lock").open("r+") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -215,13 +216,13 @@ def test_a_run_keeps_the_folder_locked(tmp_path: Path) -> None:
     """Also when the command that started it is gone."""
     sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
     run = PlannedRun("X", "sent2sent", tmp_path / "runs" / "x", (), ())
-    with experiments.locked(tmp_path) as lock:
+    with locked(tmp_path) as lock:
         child = experiment_runs._start(run, 0, sleeper, [dict(os.environ)], lock)
     with pytest.raises(ValueError, match="or a run that it started, is at work in"):  # noqa: SIM117
-        with experiments.locked(tmp_path, patience=0):
+        with locked(tmp_path, patience=0):
             pass
     experiment_runs._stop([child])
-    with experiments.locked(tmp_path, patience=0):
+    with locked(tmp_path, patience=0):
         pass
 
 

@@ -58,10 +58,12 @@ def chunk_slices(lengths: list[int], *, tokens_per_chunk: int) -> list[tuple[int
 
     >>> chunk_slices([16, 9, 8, 8, 3], tokens_per_chunk=32)
     [(0, 2, 16), (2, 5, 8)]
+    >>> chunk_slices([0, 0], tokens_per_chunk=32)  # rows without entities have no words
+    [(0, 2, 8)]
     """
     slices, first = [], 0
     while first < len(lengths):
-        width = -(-lengths[first] // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
+        width = max(1, -(-lengths[first] // WIDTH_MULTIPLE)) * WIDTH_MULTIPLE
         end = min(len(lengths), first + max(1, tokens_per_chunk // width))
         slices.append((first, end, width))
         first = end

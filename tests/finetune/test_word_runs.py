@@ -66,6 +66,17 @@ def test_the_ranking_loss_is_trained_on(
     assert loss[80] < loss[1] / 2
 
 
+@pytest.mark.parametrize("encoder", ["pcnn", "att_blstm"])
+def test_a_batch_of_rows_without_entities_is_scored(
+    encoder: str, sample: Path, tmp_path: Path, results_of: Callable[[Path], dict]
+) -> None:
+    words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), f"--encoder={encoder}", *QUICK]
+    words += ["--track=bag2sent", "--bag_pooling=one", "--max_steps=1", "--figures=false"]
+    assert main([*words, "--eval_strategy=no", "--per_device_eval_batch_size=1"]) == 0
+    results = results_of(tmp_path / "out")
+    assert results["data"]["splits"]["test"]["num_not_found"] == 1
+
+
 def test_marker_words_are_trained_too(sample: Path, tmp_path: Path) -> None:
     words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), "--encoder=att_blstm", *QUICK]
     assert main([*words, "--input=markers", "--max_steps=1", "--eval_strategy=no"]) == 0

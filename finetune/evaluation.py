@@ -63,7 +63,9 @@ def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dic
         parts.append(("official_", {"groups": data.groups, "averages": ("macro",)}))
     for prefix, chosen in parts:
         options = {"negative_label": data.negative_relation, **chosen}
-        scores = f1_family(predictions=predicted, references=gold, per_class=True, **options)
+        scores = f1_family(
+            predictions=predicted, references=gold, labels=data.label_names, per_class=True, **options
+        )
         undefined += [prefix + name for name in scores.pop("undefined")]
         result |= {prefix + name: value for name, value in scores.items()}
         signatures[prefix.rstrip("_") or "f1_family"] = signature(

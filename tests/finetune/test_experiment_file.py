@@ -72,7 +72,7 @@ def test_a_file_becomes_commands(write, tmp_path: Path, capsys: pytest.CaptureFi
         ("nyt_h_paper_a", 17),
         ("nyt_h_paper_b", 9),
         ("semeval2010_paper_b", 2),
-        ("small", 13),
+        ("small", 12),
         ("tacred_paper_b", 3),
     ],
 )

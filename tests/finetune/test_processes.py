@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("traced_run.py")
 traced = runpy.run_path(str(SCRIPT))["traced"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1"]
-ACCELERATE = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2"]
+# With "--cpu" it would start one process only; without a GPU these two run on the processor.
+ACCELERATE = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2"]
+ACCELERATE += ["--main_process_port=0"]
 
 
 def launch(command: Sequence[object]) -> subprocess.CompletedProcess:
@@ -76,6 +78,7 @@ def test_two_processes_predict_the_same(
     words = words_for(sample, tmp_path / "two", *more)
     done = launch([*ACCELERATE, "-m", "finetune", *words])
     assert done.returncode == 0, done.stderr
+    assert "over 2 processes" in done.stdout
     assert done.stderr.count("mentions in train") <= 1
     for seed in ("seed-3", "seed-4"):
         assert not (tmp_path / "two" / seed / "checkpoints").exists()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .comparison_table import truth_name
-from .plots import _figure, _style
+from .plots import _figure, _label, _style
 from .weighting import AVERAGES
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def plot_averages(
         places = [place + 0.12 * (number - (len(scores) - 1) / 2) for place in range(len(names))]
         line = _style(number, markers=True) | {"linestyle": "none"}
         means = [statistics.fmean(own) for own in values]
-        label = f"{truth_name(series)} (n = {len(runs)})"
+        label = _label(f"{truth_name(series)} (n = {len(runs)})")
         axes.plot(places, means, label=label, **line)
         if len(runs) > 1:
             axes.errorbar(places, means, yerr=sd, fmt="none", ecolor=line["color"], capsize=3)

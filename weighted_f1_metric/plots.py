@@ -90,6 +90,11 @@ def _style(number: int, *, markers: bool = False) -> dict[str, Any]:
     )
 
 
+def _label(name: str) -> str:
+    """Return a name for a legend, in which matplotlib hides names like "_x" and reads "$" as maths."""
+    return (" " if name.startswith("_") else "") + name.replace("$", r"\$")
+
+
 def _check_filled(values: Mapping[Any, Any] | Sequence[Any], name: str) -> None:
     if not values:
         raise ValueError(f"`{name}` is empty; there is nothing to draw.")
@@ -154,7 +159,7 @@ def plot_f1_by_support(
         f1 = class_scores(true_positives=own.true_positives, predicted=own.predicted, support=own.support)[2]
         line = _style(number, markers=True) | {"linestyle": "none", "markersize": 6}
         fill = "none" if number % 2 else line["color"]
-        axes.plot(support, f1[supported], label=system, markerfacecolor=fill, **line)
+        axes.plot(support, f1[supported], label=_label(system), markerfacecolor=fill, **line)
         labels = [label for label, has in zip(own.labels, supported, strict=True) if has]
         short = [str(label).rsplit("/", 1)[-1] for label in labels]
         names = list(zip(short, support.tolist(), f1[supported].tolist(), strict=True))
@@ -180,7 +185,7 @@ def plot_exponent_curve(
     measure = {"f1": "F1", "fbeta": "F-beta"}.get(curve.measure, curve.measure)
     figure, axes = _figure(x=r"exponent $a$ of the class weight $n^a$", y=f"averaged {measure}", title=title)
     for number, (name, scores) in enumerate(((name_a, curve.scores_a), (name_b, curve.scores_b))):
-        axes.plot(curve.exponents, scores, label=name, **_style(number + 1))
+        axes.plot(curve.exponents, scores, label=_label(name), **_style(number + 1))
     for exponent, name in ((0.0, "macro"), (0.75, "dodrans"), (1.0, "weighted")):
         axes.axvline(exponent, color="0.8", linewidth=1, zorder=0)
         axes.annotate(

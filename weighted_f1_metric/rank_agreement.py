@@ -14,6 +14,8 @@ from .run_measures import Run, check_comparable, measures_of_system
 
 __all__ = ["RankAgreement", "rank_systems"]
 
+_DIGITS = 12
+
 
 @dataclass(frozen=True)
 class RankAgreement:
@@ -23,7 +25,8 @@ class RankAgreement:
         systems: Names of the systems, in the order given.
         measures: The measures that rank them, e.g. `magt_dodrans_f1`.
         means: measure -> mean over the runs of each system, in the order of `systems`.
-        ranks: measure -> rank of each system, 1 the best; tied systems share the mean of their ranks.
+        ranks: measure -> rank of each system, 1 the best; tied systems share the mean of their ranks. Means
+            that agree to 12 digits are a tie.
         kendall_tau: (measure, measure) -> Kendall's tau-b between the two rankings, in [-1, 1], one entry per
             pair of different measures; None where a measure ties all systems.
     """
@@ -104,13 +107,15 @@ def rank_systems(
             "'{truth}_{average}_f1', e.g. 'magt_dodrans_f1'."
         )
     means = {measure: tuple(_mean(own[measure]) for own in values.values()) for measure in measures}
+    # What sums in another order leave in the last digits is no difference.
+    ranked = {measure: tuple(round(mean, _DIGITS) for mean in own) for measure, own in means.items()}
     return RankAgreement(
         systems=tuple(systems),
         measures=tuple(measures),
         means=means,
-        ranks={measure: _ranks(means[measure]) for measure in measures},
+        ranks={measure: _ranks(ranked[measure]) for measure in measures},
         kendall_tau={
-            (one, other): _kendall_tau(means[one], means[other])
+            (one, other): _kendall_tau(ranked[one], ranked[other])
             for one, other in itertools.combinations(measures, 2)
         },
     )

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .comparison_table import truth_name
-from .plots import _check_filled, _figure, _panels, _style, _whole_ticks
+from .plots import _check_filled, _figure, _label, _panels, _style, _whole_ticks
 from .ranking import PRCurve
 from .validation import quoted
 
@@ -175,7 +175,7 @@ def _draw_curves(
         precision = np.array([_precision_at(curve, recall) for curve in runs])
         mean = precision.mean(axis=0)
         line = _style(number)
-        axes.plot(recall, mean, label=labels[name], **line)
+        axes.plot(recall, mean, label=_label(labels[name]), **line)
         if bands and len(runs) > 1:
             sd = precision.std(axis=0, ddof=1)
             low, high = np.maximum(mean - sd, 0), np.minimum(mean + sd, 1)
@@ -209,7 +209,7 @@ def _draw_coverage(
         ks, covered = zip(*points, strict=True)
         step = max(1, len(ks) // _MARKERS)  # markers at other places in every line, or they hide each other
         style = _style(number, markers=True) | {"markevery": (number % step, step)}
-        axes.plot(ks, covered, label=truth_name(system), **style)
+        axes.plot(ks, covered, label=_label(truth_name(system)), **style)
     if num_relations is not None:
         axes.axhline(num_relations, color="0.5", linewidth=1, linestyle=(0, (2, 2)))
         axes.annotate(

@@ -48,6 +48,18 @@ def test_ranks_and_tau_equal_scipy(values):
         assert tau == pytest.approx(kendalltau(*columns).statistic)
 
 
+def test_the_last_digits_of_sums_are_no_difference():
+    """0.1 + 0.2 is more than 0.3 in floating point; a difference of 1e-9 is one."""
+    x = [{"micro_f1": 0.1 + 0.2, "macro_f1": 0.3, "weighted_f1": 0.3 + 1e-9}]
+    y = [{"micro_f1": 0.3, "macro_f1": 0.1 + 0.2, "weighted_f1": 0.3}]
+    agreement = rank_systems({"x": x, "y": y})
+    assert agreement.ranks == {"micro_f1": (1.5, 1.5), "weighted_f1": (1.0, 2.0), "macro_f1": (1.5, 1.5)}
+    assert agreement.kendall_tau["micro_f1", "macro_f1"] is None
+    assert agreement.swapped_pairs("micro_f1", "macro_f1") == ()
+    assert agreement.best("micro_f1") == ("x", "y")
+    assert agreement.means["micro_f1"] == (0.1 + 0.2, 0.3), "as they are"
+
+
 def test_rankings_say_which_systems_swap():
     agreement = rank_systems(SYSTEMS)
     assert agreement.measures == ("magt_micro_f1", "magt_macro_f1", "dsgt_micro_f1")

@@ -170,6 +170,26 @@ def test_panels_share_the_recall_axis_and_show_the_prevalence():
     assert figure.legends[0].get_texts()[0].get_text() == "x (n = 3)"
 
 
+@pytest.mark.parametrize("name", ["_hidden", r"costs $\foo{$", "a$_1$", "$"])
+def test_legends_show_every_name_as_it_is(name):
+    """matplotlib leaves out a label that starts with "_", and fails on maths that it cannot read."""
+    covered = coverage()
+    figures = [
+        ranking_plots.plot_pr_panels({"dsgt": {name: curves()}}),
+        ranking_plots.plot_coverage_panels({"all": {name: covered}}),
+        ranking_plots.plot_relation_coverage({name: covered}),
+        plots.plot_f1_by_support({name: counts(), "other": counts(1)}),
+        plot_averages({name: [family_from_counts(counts())]}),
+    ]
+    for figure in figures:
+        figure.savefig(io.BytesIO())
+        legend = (figure.legends or [figure.axes[0].get_legend()])[0]
+        text = legend.get_texts()[0]
+        shown, is_maths = text._preprocess_math(text.get_text())
+        assert not is_maths
+        assert shown.strip().removesuffix("(n = 1)").removesuffix("(n = 3)").strip() == name
+
+
 def test_coverage_panels_count_all_or_the_correct_ones():
     measures = coverage()
     figure = ranking_plots.plot_coverage_panels(

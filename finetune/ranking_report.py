@@ -124,8 +124,10 @@ def _significant_sentence(runs: TrackRuns, tests: PairTests) -> str:
     counts = []
     for truth in runs.truths:
         key = runs.f1_keys(truth)[ALL_RELATIONS]
-        number = sum(own[key].significant is True for own in tests.values())
-        counts.append(f"{number} under {truth_name(truth)}")
+        found = [own[key].significant for own in tests.values()]
+        untested = found.count(None)
+        without = f" ({untested} not tested)" if untested else ""
+        counts.append(f"{found.count(True)} under {truth_name(truth)}{without}")
     return (
         f"Of {len(tests)} pairs of systems, by macro F1 over all relations, these differ significantly: "
         f"{', '.join(counts)}. The order of the others may be noise."

@@ -245,6 +245,7 @@ def test_one_seed_without_predictions_is_not_tested(tmp_path):
 def test_systems_without_spread_are_not_tested(tmp_path):
     """Two seeds with the same numbers: both variances are zero."""
     systems = {"x": dict.fromkeys(TRUTHS, 0.6), "y": dict.fromkeys(TRUTHS, 0.5)}
-    compared(tmp_path, systems, spread=(0.0, 0.0))
+    report, *_ = compared(tmp_path, systems, spread=(0.0, 0.0))
+    assert "0 under DSGT (1 not tested), 0 under MAGT (DS scope) (1 not tested), 0 under MAGT (1" in report
     rows = read_csv(tmp_path / "out" / "tables" / "comparisons_sent2sent.csv")
     assert {(row["p_welch"], row["reason"]) for row in rows} == {("", "both variances are zero")}

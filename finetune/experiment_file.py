@@ -29,6 +29,7 @@ from .arguments import check_seeds
 from .data_arguments import DataArguments
 
 KEYS = ("title", "data", "tracks", "seeds", "model_name_or_path", "arguments", "systems")
+MOST_OF_NAME = 100  # characters of a system's name, which names a folder too
 TRACKS: tuple[str, ...] = get_args(get_type_hints(DataArguments)["track"])
 DATA_FLAGS = frozenset(item.name for item in fields(DataArguments)) - {"track"}
 # Flags that an experiment sets itself, with where they belong.
@@ -137,6 +138,8 @@ def read_experiment(
     shared = _flags(given.get("arguments", {}), f"{where}: arguments")
     _check_decided(shared, f"{where}: arguments")
     encoder = model_name_or_path or given.get("model_name_or_path")
+    if encoder is not None and not isinstance(encoder, str):
+        raise ValueError(f"{where}: `model_name_or_path` must be a text; got {encoder!r}.")
     if not isinstance(given["systems"], list) or not given["systems"]:
         raise ValueError(f"{where}: `systems` must be a list of at least one system.")
     systems = tuple(
@@ -157,13 +160,18 @@ def _system(
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where}: system {number} must have a `name`, a text; got {name!r}.")
     place = f"{where}: system {name!r}"
+    name = " ".join(name.split())
+    if len(name) > MOST_OF_NAME or not name.isprintable():
+        raise ValueError(
+            f"{place}: a name has at most {MOST_OF_NAME} characters, none of them a control character."
+        )
     own = _tracks(given.pop("tracks"), place) if "tracks" in given else tracks
     flags = _flags(given, place)
     _check_decided(flags, place)
     flags = {**shared, **flags}
     if encoder is not None and flags.get("encoder", "pretrained") == "pretrained":
         flags.setdefault("model_name_or_path", encoder)
-    system = System(name=name.strip(), tracks=own, flags=flags)
+    system = System(name=name, tracks=own, flags=flags)
     if not system.slug:
         raise ValueError(f"{place}: the name has no letter or digit to name a folder by; give another.")
     return system
@@ -198,15 +206,22 @@ def _tracks(given: object, place: str) -> tuple[str, ...]:
 
 
 def _mapping(given: object, place: str) -> dict[str, Any]:
-    if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
+    if not isinstance(given, dict):
         raise ValueError(f"{place} must be a mapping from names to values; got {type(given).__name__}.")
+    for key in given:
+        if not isinstance(key, str):
+            raise ValueError(f"{place}: the key {key!r} is not a text; put it in quotes if it is a name.")
     return dict(given)
 
 
 def _flags(given: object, place: str) -> dict[str, Any]:
     """Flags whose values can be words; dashes in front of a name do no harm."""
-    flags = {name.removeprefix("--"): value for name, value in _mapping(given, place).items()}
-    for name, value in flags.items():
+    flags: dict[str, Any] = {}
+    for key, value in _mapping(given, place).items():
+        name = key.removeprefix("--")
+        if name in flags:
+            raise ValueError(f"{place}: `{name}` is there twice, with dashes and without; delete one.")
+        flags[name] = value
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, (str, int, float, dict)) for one in values):
             raise ValueError(
@@ -277,3 +292,5 @@ def _loaded(path: Path) -> object:
         return yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not YAML: {' '.join(str(error).split())}.") from error
+    except RecursionError as error:
+        raise ValueError(f"{path}: lists or mappings within each other are nested too deeply.") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -264,12 +265,16 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def found_launcher(words: Sequence[str]) -> list[str]:
+def found_launcher(text: str) -> list[str]:
     """The launcher's words, its program as a path, looked for beside the Python interpreter first.
 
     Raises:
-        ValueError: There is no such program.
+        ValueError: A quotation mark without its other, or there is no such program.
     """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"`--launcher` {text!r}: {error}.") from error
     if not words:
         return []
     beside = str(Path(sys.executable).parent)

@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace) -> int:
     from .experiment_runs import command_of, found_launcher
     from .readers import read_data
 
-    launcher = found_launcher(shlex.split(options.launcher))
+    launcher = found_launcher(options.launcher)
     if launcher and options.num_workers > 1:
         raise ValueError(
             "`--launcher` and `--num_workers` exclude each other: a launched run takes all there is."
@@ -141,7 +141,8 @@ def _run_locked(
     from .results import write_atomically
 
     folder = Path(options.output_dir)
-    there = sorted(entry.name for entry in folder.iterdir() if entry.name != LOCK)
+    # A part is what a command left that was killed while it wrote.
+    there = sorted({entry.name for entry in folder.iterdir()} - {LOCK, f".{FILE}.part"})
     if there and FILE not in there:
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no experiment wrote (first: {there[0]!r}, "
@@ -192,6 +193,7 @@ def _write_comparison(
         for run in sorted(runs, key=lambda run: places[run.system])
         if (results := run.results()) is not None
     ]
+    _delete(folder, COMPARISON)  # it may hold tables of a track that is no more
     write_comparison(title=experiment.title, runs=finished, data=data, folder=folder)
     _say(f"written to {folder}: README.md, tables/, figures/")
 

@@ -99,6 +99,11 @@ def test_the_encoder_is_that_of_the_systems_that_name_none(write) -> None:
         assert [item.flags.get("model_name_or_path") for item in found] == ["mine", shared, None]
 
 
+def test_a_name_is_one_line(write) -> None:
+    experiment = read_experiment(write(system(name=" CNN\n +  ATT ")))
+    assert [one.name for one in experiment.systems] == ["CNN + ATT"]
+
+
 def test_the_resolved_experiment_is_a_file_of_the_same(write) -> None:
     path = write(changed(model_name_or_path="ours", systems=[{"name": "a"}, {"name": "b", "encoder": "cnn"}]))
     experiment = read_experiment(path, data_dir="there")
@@ -127,6 +132,18 @@ def test_the_resolved_experiment_is_a_file_of_the_same(write) -> None:
         (
             changed(data={"data": "nyt_h", "data_dir": "d", "evaluate_na": 9}),
             "data: `evaluate_na` takes other rows on bag2bag, whole bags, than on the other tracks",
+        ),
+        ("title: " + "[" * 5000, "experiment.yaml: lists or mappings within each other are nested too"),
+        (changed() | {1: 2}, "experiment.yaml: the key 1 is not a text; put it in quotes if it is a name"),
+        (changed(model_name_or_path=5), "experiment.yaml: `model_name_or_path` must be a text; got 5"),
+        (
+            changed(arguments={"--learning_rate": 0.1, "learning_rate": 0.2}),
+            "arguments: `learning_rate` is there twice, with dashes and without; delete one",
+        ),
+        (system(name="x" * 101), "a name has at most 100 characters, none of them a control character"),
+        (
+            system(name="a\x1bb"),
+            r"system 'a\\x1bb': a name has at most 100 characters, none of them a control",
         ),
         (changed(systems=[]), "`systems` must be a list of at least one system"),
         (changed(systems=["CNN"]), "system 1 must be a mapping from names to values; got str"),
@@ -197,5 +214,7 @@ def test_launchers_that_cannot_be_used(write, tmp_path: Path, capsys: pytest.Cap
     words = [str(write(GIVEN)), "--output_dir", str(tmp_path / "out"), "--dry_run", "--launcher"]
     assert main([*words, "no-such-program -x"]) == 2
     assert "`--launcher`: the program 'no-such-program' is not found" in capsys.readouterr().err
+    assert main([*words, "it's"]) == 2
+    assert capsys.readouterr().err == """error: `--launcher` "it's": No closing quotation.\n"""
     assert main([*words, "accelerate launch", "--num_workers", "2"]) == 2
     assert "`--launcher` and `--num_workers` exclude each other" in capsys.readouterr().err

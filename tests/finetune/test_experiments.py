@@ -321,6 +321,27 @@ def test_files_of_others_are_not_touched(given: dict, tmp_path: Path, capsys) ->
     assert (out / "thesis.txt").read_text() == "mine"
 
 
+def test_a_track_that_is_no_more_leaves_no_tables(given: dict, copied: Path, tmp_path: Path) -> None:
+    assert list((copied / "tables").glob("*bag2bag*"))
+    shutil.rmtree(copied / CNN)
+    one = {**given, "systems": given["systems"][:1]}
+    assert main(words_for(one, tmp_path / "e.yaml", copied)) == 0
+    assert list((copied / "tables").glob("*sent2sent*"))
+    assert not list((copied / "tables").glob("*bag2bag*"))
+    assert not list((copied / "figures").glob("*bag2bag*"))
+
+
+def test_killed_while_it_wrote_the_first_file(given: dict, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".experiment.yaml.part").write_text("title:")
+    elsewhere = {**given, "data": {**given["data"], "data_dir": str(tmp_path / "nothing")}}
+    assert main(words_for(elsewhere, tmp_path / "e.yaml", out)) == 2
+    said = capsys.readouterr().err
+    assert "holds files that no experiment wrote" not in said
+    assert "nothing" in said
+
+
 def test_overwrite_starts_anew(given: dict, copied: Path, tmp_path: Path) -> None:
     one = {**given, "seeds": [7], "systems": given["systems"][:1]}
     assert main([*words_for(one, tmp_path / "e.yaml", copied), "--overwrite"]) == 0

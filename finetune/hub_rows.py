@@ -246,6 +246,12 @@ def _record(row: Mapping[str, Any], *, name: str) -> RelationRecord:
     pair = "\t".join(map(str, guids)) if all(guids) else entity_pair(*words)
     types = None
     if "head_type" in row and "tail_type" in row:
+        for entity in ("head", "tail"):
+            kind = row[f"{entity}_type"]
+            if kind is not None and not isinstance(kind, str):
+                raise RecordFault(
+                    f"the {entity}'s type must be a text, several divided by commas; got {kind!r:.60}"
+                )
         types = (row["head_type"] or "", row["tail_type"] or "")
     name, bag = str(row.get("instance_id", name)), str(row.get("bag_id", pair))
     return RelationRecord(name, sentence, head, tail, row["relation"], bag, pair, types, row.get("bag_label"))

@@ -141,6 +141,14 @@ def test_broken_rows(tmp_path: Path, change: dict[str, Any], message: str) -> No
         read_hub(folder, columns=COLUMNS, negative_relation="no_relation")
 
 
+@pytest.mark.parametrize("types", [["PERSON", "ARTIST"], 3])
+def test_types_that_are_no_texts(types: object, tmp_path: Path) -> None:
+    rows = [ROW | {"subj_type": types}]
+    folder = write(tmp_path, train=rows, test=rows)
+    with pytest.raises(ValueError, match="train, row 0: the head's type must be a text, several divided by"):
+        read_hub(folder, columns=COLUMNS, negative_relation="per:employee_of")
+
+
 def test_duplicate_ids(tmp_path: Path) -> None:
     folder = write(tmp_path, train=[ROW | {"instance_id": 7}], test=[ROW | {"instance_id": 7}] * 2)
     with pytest.raises(ValueError, match=r"test, row 1: the id '7' is there already \(.*test, row 0\)"):

@@ -15,6 +15,7 @@ from .comparison_significance import method, pair_tests, pairs_table
 from .comparison_tables import Table, averages_table, csv_text, gaps_table, label_table, table_6, table_7
 from .ranking_report import between_averages, between_truths, ranks_table
 from .relation_rows import RelationData
+from .report_tables import counted
 from .results import PAGE, write_atomically
 from .system_runs import SystemRun
 
@@ -75,8 +76,8 @@ def _introduction(tracks: Sequence[TrackRuns], runs: Sequence[SystemRun]) -> str
     names = dict.fromkeys(run.system for run in runs)
     first = runs[0].results["data"]
     parts = [
-        f"{len(names)} systems: {', '.join(map(as_text, names))}. Test split of {as_text(first['name'])}, "
-        f"fingerprint {as_code(first['fingerprint'])}. The tables are in {as_code(TABLES + '/')} as Markdown "
+        f"{counted(len(names), 'system')}: {', '.join(map(as_text, names))}. Test split of "
+        f"{as_text(first['name'])}, fingerprint {as_code(first['fingerprint'])}. The tables are in {as_code(TABLES + '/')} as Markdown "
         "and, with unrounded fractions and the values of every seed, as CSV."
     ]
     if any(own.by_track for own in tracks):

@@ -26,6 +26,7 @@ from .comparison_runs import OFFICIAL, TrackRuns
 from .comparison_tables import Row, Table, of_seeds, truth_title
 from .evaluation import references_of
 from .relation_rows import RelationData
+from .report_tables import counted
 
 RESAMPLES = 10_000  # the smallest p is 1 / 10,001
 RESAMPLING_SEED = 0
@@ -167,8 +168,8 @@ def method(runs: TrackRuns) -> str:
     num_pairs = len(runs.systems) * (len(runs.systems) - 1) // 2
     num_measures = len(runs.f1_keys(runs.truths[0]))
     return (
-        f"p-values: {test}. Holm's correction is over all {num_pairs} pairs of systems x {num_measures} F1 "
-        f"measures of one truth; significant means p <= {SIGNIFICANCE_LEVEL} after it. What is not "
+        f"p-values: {test}. Holm's correction is over all {counted(num_pairs, 'pair')} of systems x "
+        f"{num_measures} F1 measures of one truth; significant means p <= {SIGNIFICANCE_LEVEL} after it. What is not "
         "significant is not shown to be equal."
     )
 

@@ -132,24 +132,24 @@ def gaps_table(runs: TrackRuns) -> Table | None:
         keys = runs.f1_keys("dsgt")
         others = runs.f1_keys(convention)
         cells = []
-        scored: dict[str, Sequence[Mapping[str, Any]]] = {
-            name: runs.seed_scores(name) for name in runs.systems
-        }
+        scored: list[tuple[str | None, Sequence[Mapping[str, Any]]]] = [
+            (name, runs.seed_scores(name)) for name in runs.systems
+        ]
         if runs.echo is not None:
-            scored[ECHO] = [runs.echo]
-        for system, scores in scored.items():
+            scored.append((None, [runs.echo]))
+        for system, scores in scored:
             gaps = [{name: own[keys[name]] - own[others[name]] for name in keys} for own in scores]
             both = aggregate(gaps)
             cells.append(
                 [
-                    f"*{ECHO}*" if system == ECHO else as_text(system),
+                    f"*{ECHO}*" if system is None else as_text(system),
                     *(percent_cell(both["mean"][name], both["sd"][name]) for name in keys),
                 ]
             )
             rows += [
                 {
                     "track": runs.track,
-                    "system": system,
+                    "system": ECHO if system is None else system,
                     "truth": convention,
                     "measure": name,
                     "n": len(gaps),

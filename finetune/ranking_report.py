@@ -12,6 +12,7 @@ from .comparison_runs import ALL_RELATIONS, TrackRuns
 from .comparison_significance import PairTests, difference_text
 from .comparison_tables import Table, truth_title
 from .ranking_changes import RankingChange, Swap, agreement_of, ranking_change, swap_rows
+from .report_tables import counted
 
 
 def ranks_table(runs: TrackRuns, tests: PairTests) -> Table | None:
@@ -129,8 +130,8 @@ def _significant_sentence(runs: TrackRuns, tests: PairTests) -> str:
         without = f" ({untested} not tested)" if untested else ""
         counts.append(f"{found.count(True)} under {truth_name(truth)}{without}")
     return (
-        f"Of {len(tests)} pairs of systems, by macro F1 over all relations, these differ significantly: "
-        f"{', '.join(counts)}. The order of the others may be noise."
+        f"Of {counted(len(tests), 'pair')} of systems, by macro F1 over all relations, these differ "
+        f"significantly: {', '.join(counts)}. The order of the others may be noise."
     )
 
 

@@ -26,6 +26,15 @@ def report_sections(results: Mapping[str, Any]) -> list[Section]:
     return [section for section in found if section is not None]
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "system"), counted(1200, "system")
+    ('1 system', '1,200 systems')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def compared_table(columns: Mapping[str, Mapping[str, Any]]) -> str:
     """F1 averages in percent, a row each, a column for each of several results with `mean` and `sd`.
 

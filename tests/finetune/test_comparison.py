@@ -5,6 +5,8 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -399,3 +401,12 @@ def test_other_data_than_those_of_the_runs(tmp_path):
     runs, _ = two_systems(tmp_path)
     with pytest.raises(ValueError, match="The runs on bag2bag were scored on other data than those given"):
         write_comparison(title="t", runs=runs, data=made_data(num_rows=30), folder=tmp_path / "out")
+
+
+def test_a_system_named_as_the_echo_keeps_its_gaps(tmp_path):
+    runs, data = two_systems(tmp_path)
+    named = replace(runs[0], system="echo (copies the distant labels)")
+    write_comparison(title="t", runs=[named, runs[1]], data=data, folder=tmp_path / "out")
+    rows = read_csv(tmp_path / "out" / "tables" / "gaps_bag2bag.csv")
+    counts = Counter((row["system"], row["n"]) for row in rows)
+    assert counts[named.system, "3"] == counts["poor", "3"] == counts[named.system, "1"]

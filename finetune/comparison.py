@@ -77,8 +77,9 @@ def _introduction(tracks: Sequence[TrackRuns], runs: Sequence[SystemRun]) -> str
     first = runs[0].results["data"]
     parts = [
         f"{counted(len(names), 'system')}: {', '.join(map(as_text, names))}. Test split of "
-        f"{as_text(first['name'])}, fingerprint {as_code(first['fingerprint'])}. The tables are in {as_code(TABLES + '/')} as Markdown "
-        "and, with unrounded fractions and the values of every seed, as CSV."
+        f"{as_text(first['name'])}, fingerprint {as_code(first['fingerprint'])}. The tables are in "
+        f"{as_code(TABLES + '/')} as Markdown and, with unrounded fractions and the values of "
+        "every seed, as CSV."
     ]
     if any(own.by_track for own in tracks):
         parts.append(TRUTHS_TEXT)

@@ -169,8 +169,8 @@ def method(runs: TrackRuns) -> str:
     num_measures = len(runs.f1_keys(runs.truths[0]))
     return (
         f"p-values: {test}. Holm's correction is over all {counted(num_pairs, 'pair')} of systems x "
-        f"{num_measures} F1 measures of one truth; significant means p <= {SIGNIFICANCE_LEVEL} after it. What is not "
-        "significant is not shown to be equal."
+        f"{num_measures} F1 measures of one truth; significant means p <= {SIGNIFICANCE_LEVEL} after it. "
+        "What is not significant is not shown to be equal."
     )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .processes import limit_caches
+
 DESCRIPTION = """Predict the relation between the two entities of each record.
 
 A record is a line of JSON: {"sentence": "Ann was born in Bonn.", "head": [0, 3], "tail": [16, 20]}. An entity
@@ -123,6 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     output = None if options.output is None else Path(options.output)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    limit_caches()
     try:
         if not Path(options.input).is_file():
             raise FileNotFoundError(f"the input {options.input} is not there; it must hold {EXPECTED}.")

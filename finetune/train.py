@@ -25,7 +25,7 @@ from .false_alarms import false_alarms
 from .loss_weighting import label_weights
 from .modeling import RelationClassifier
 from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
-from .processes import wait_for_all, writes
+from .processes import limit_caches, wait_for_all, writes
 from .progress import EvaluationLines, ProgressBars
 from .relation_trainer import RelationTrainer
 from .results import PREDICTIONS, SeedResult, write_seed
@@ -118,6 +118,7 @@ def build_trainer(
     say: Callable[[str], None],
 ) -> RelationTrainer:
     """The trainer of one seed, with the model before training."""
+    limit_caches()
     callbacks: list[TrainerCallback] = [EvaluationLines(measure=prepared.select_by, say=say)]
     if run_arguments.early_stopping_patience is not None:
         callbacks.append(

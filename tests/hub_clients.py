@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+# In front of a program that must do without our packages.
 BLOCK = """
-import sys
+import json, sys
 for name in ("nyt_h_dataset", "hub_cards", "weighted_f1_metric", "finetune", "leaderboard"):
     sys.modules[name] = None
-import hashlib, json
+"""
+GIVEN = """
+import hashlib
 given = json.loads(sys.argv[1])
 """
 
@@ -75,7 +78,7 @@ answer = [answer, printed.getvalue().splitlines()]
 
 def run_client(code: str, given: Any, *, environment: Mapping[str, str], folder: Path) -> Any:
     """What `code` leaves in `answer`, run in `folder` with `given`; a failing client shows its errors."""
-    whole = f"{BLOCK}{code}\nprint(json.dumps(answer))"
+    whole = f"{BLOCK}{GIVEN}{code}\nprint(json.dumps(answer))"
     command = [sys.executable, "-I", "-c", whole, json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, env=dict(environment), cwd=folder)
     assert done.returncode == 0, done.stderr

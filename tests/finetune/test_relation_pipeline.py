@@ -16,6 +16,7 @@ from finetune import RelationClassifier, RelationPipeline
 from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
 from finetune.entity_inputs import DEFINED, TYPED, entity_input
 from finetune.relation_pipeline import batched
+from tests.hub_clients import BLOCK
 
 Folder = Callable[[str], Path]
 LABELS = ["born_in", "NA", "part_of"]
@@ -202,15 +203,9 @@ def test_batched() -> None:
     assert list(batched([], 2)) == []
 
 
-ELSEWHERE = """
-import json, sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("finetune", "nyt_h_dataset", "weighted_f1_metric", "hub_cards"):
-            raise ImportError(f"No module named {name!r}")
-
-sys.meta_path.insert(0, Blocked())
+ELSEWHERE = (
+    BLOCK
+    + """
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, pipeline
 
@@ -231,8 +226,8 @@ for folder in sys.argv[1:]:
     second = again(records[config.input_format in ("typed_markers", "typed_markers_punct", "entity_mask")])
     assert second == found
     print(json.dumps(found))
-assert not [name for name in sys.modules if name.split(".")[0] in ("finetune", "nyt_h_dataset")]
 """
+)
 
 
 def test_where_this_project_is_not_installed(family_folder: Folder, tmp_path: Path) -> None:

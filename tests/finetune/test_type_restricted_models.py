@@ -23,6 +23,7 @@ from finetune.type_relations import TypeRelations
 from finetune.type_restriction import TypeRestrictionHead, label_logits
 from finetune.word_encoders import WordEncoder, WordEncoderConfig
 from finetune.word_vocabulary import word_tokenizer
+from tests.hub_clients import BLOCK
 from weighted_f1_metric import f1_family
 
 LABELS = ["born_in", "NA", "lives_in", "made_in", "part_of"]
@@ -177,15 +178,9 @@ def test_a_saved_model_gives_the_same_scores(tmp_path: Path) -> None:
     torch.testing.assert_close(half, model(**batch).logits, rtol=0.05, atol=0.3)
 
 
-ELSEWHERE = """
-import json, sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("finetune", "nyt_h_dataset", "weighted_f1_metric", "hub_cards"):
-            raise ImportError(f"No module named {name!r}")
-
-sys.meta_path.insert(0, Blocked())
+ELSEWHERE = (
+    BLOCK
+    + """
 import torch
 from transformers import pipeline
 
@@ -199,6 +194,7 @@ found = relations(records)
 assert again(records) == found
 print(json.dumps(found))
 """
+)
 
 
 def record(sentence: int, types: tuple[str, str]) -> dict:

@@ -19,6 +19,7 @@ from finetune.modeling import RelationClassifier
 from finetune.ranking import ranking_loss
 from finetune.word_encoders import WordEncoder, WordEncoderConfig
 from finetune.word_vocabulary import word_tokenizer
+from tests.hub_clients import BLOCK
 
 LABELS = ["born_in", "NA", "made_in"]
 SENTENCES = [
@@ -96,15 +97,9 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(tmp_path: Path
             assert torch.equal(torch.load(folder / f"{auto}.pt", weights_only=True), expected)
 
 
-ELSEWHERE = """
-import json, sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "finetune":
-            raise ImportError(f"No module named {name!r}")
-
-sys.meta_path.insert(0, Blocked())
+ELSEWHERE = (
+    BLOCK
+    + """
 import torch
 from transformers import AutoModel, pipeline
 
@@ -114,6 +109,7 @@ for folder in sys.argv[1:]:
     relations = pipeline("relation-classification", model=folder, trust_remote_code=True)
     print(json.dumps(relations(json.loads(sys.stdin.readline()))))
 """
+)
 
 
 def test_where_this_project_is_not_installed(tmp_path: Path) -> None:

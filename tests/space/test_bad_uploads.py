@@ -291,10 +291,10 @@ def test_a_submission_to_no_track(tmp_path):
 def test_an_unexpected_error_is_logged_and_shown_as_a_neutral_line(caplog):
     @space.in_page
     def page():
-        raise KeyError("/work/secret/place.py")
+        raise KeyError("/secret/place.py")
 
     assert said(page()) == space.NEUTRAL_MESSAGE
-    assert "KeyError: '/work/secret/place.py'" in caplog.text
+    assert "KeyError: '/secret/place.py'" in caplog.text
 
 
 def test_a_message_that_names_a_server_path_is_not_shown(caplog):

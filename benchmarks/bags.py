@@ -30,10 +30,9 @@ def one_bag(options: argparse.Namespace, size: int) -> dict[str, Any]:
     """A batch with one bag of random tokens."""
     import numpy as np
 
-    from finetune.bag_batches import BagBatches
-    from finetune.bag_examples import pair_bags
-    from finetune.batching import RowBatches
-    from finetune.encoded_rows import EncodedRows
+    from finetune.data.bag_units import BagBatches, pair_bags
+    from finetune.model.batching import RowBatches
+    from finetune.model.encoding import EncodedRows
 
     labels = np.ones(size, dtype=np.int64)
     rows = EncodedRows(
@@ -55,7 +54,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     import torch
     from transformers import BertConfig
 
-    from finetune.modeling import RelationClassifier, RelationClassifierConfig
+    from finetune.model.modeling import RelationClassifier, RelationClassifierConfig
 
     size = options.sizes[0]
     if options.threads:
@@ -110,8 +109,8 @@ def measured_apart(words: Sequence[str], what: str, size: int) -> dict[str, floa
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    words = sys.argv[1:] if words is None else list(words)
+def main(argv: Sequence[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else list(argv)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -127,7 +126,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--gradient_checkpointing", action="store_true")
     parser.add_argument("--measure", choices=("training", "prediction"), help=argparse.SUPPRESS)
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
     if options.measure:
         print(json.dumps(measure(options)))
         return
@@ -138,7 +137,7 @@ def main(words: Sequence[str] | None = None) -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for what in ("training", "prediction"):
         for size in options.sizes:
-            found = measured_apart(words, what, size)
+            found = measured_apart(argv, what, size)
             print(
                 f"| {what} | {size:,} | {found['peak']:,.0f} | "
                 f"{found['of_the_bag']:,.0f} | {found['seconds']:.2f} | "

@@ -28,7 +28,7 @@ from sklearn.metrics import classification_report
 
 from weighted_f1_metric.family import f1_family
 from weighted_f1_metric.ranking import ranking_measures
-from weighted_f1_metric.resampling import bootstrap_interval
+from weighted_f1_metric.significance.resampling import bootstrap_interval
 
 from .metric_peers import (
     NUM_CLASSES,
@@ -191,13 +191,13 @@ def print_table(header: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> No
         print(f"| {' | '.join(line)} |", flush=True)
 
 
-def main(words: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run the sections that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], prog="python -m benchmarks.metric")
     parser.add_argument("--only", nargs="+", choices=[*SECTIONS, "f"], default=[*SECTIONS, "f"])
     parser.add_argument("--repeats", type=int, default=5, help="repeats of each measurement (default: 5)")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on all sizes (default: 1)")
-    arguments = parser.parse_args(words)
+    arguments = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     print(f"numpy {np.__version__}, {os.cpu_count()} cores, medians of {arguments.repeats} repeats or more\n")
     chosen = [SECTIONS[name] for name in SECTIONS if name in arguments.only]

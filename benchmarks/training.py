@@ -21,10 +21,10 @@ from statistics import median
 import torch
 from transformers.utils import logging
 
-from finetune.arguments import DataArguments, ModelArguments, RunArguments
-from finetune.preparation import Prepared, prepare
-from finetune.train import build_model
+from finetune.arguments import DataArguments, ModelArguments, RunArguments, Settings
 from finetune.trainer_arguments import RelationTrainingArguments
+from finetune.training.preparation import Prepared, prepare
+from finetune.training.train import build_model
 from weighted_f1_metric import f1_family
 
 from .memory import peak_mebibytes
@@ -150,7 +150,7 @@ def show_ratio(title: str, ours: Sequence[float], theirs: Sequence[float]) -> No
     print(f"{title}: {median(ratios):.2f} (turns {turns})")
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -164,7 +164,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--plain_scores", type=int, nargs="+", help="seeds: train the plain loop, print its F1"
     )
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
     logging.disable_progress_bar()
     arguments = trainer_arguments(None if options.bf16 == "auto" else options.bf16 == "true")
     bf16 = bool(arguments.bf16)
@@ -172,7 +172,7 @@ def main(words: Sequence[str] | None = None) -> None:
     # SemEval-2010 has no validation split, and speed needs none.
     fraction = 0.0 if options.data == "semeval2010" else None
     data_arguments = DataArguments(data=options.data, data_dir=options.data_dir, validation_fraction=fraction)
-    prepared = prepare(data_arguments, model_arguments, RunArguments(), arguments)
+    prepared = prepare(Settings(data_arguments, model_arguments, RunArguments(), arguments))
     if options.plain_scores:
         score_plain(prepared, model_arguments, seeds=options.plain_scores)
         return

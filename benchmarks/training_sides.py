@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from finetune.batching import WIDTH_MULTIPLE, as_is
-from finetune.markers import MarkerTokens, Span, mark_sentence
-from finetune.modeling import RelationClassifier
-from finetune.preparation import Prepared
-from finetune.sampling import batch_plan
-from finetune.train import RelationTrainer, predicted_logits, seed_arguments
+from finetune.model.batching import WIDTH_MULTIPLE, as_is
+from finetune.model.markers import MarkerTokens, Span, mark_sentence
+from finetune.model.modeling import RelationClassifier
 from finetune.trainer_arguments import RelationTrainingArguments
+from finetune.training.preparation import Prepared
+from finetune.training.relation_trainer import batch_plan
+from finetune.training.train import RelationTrainer, predicted_logits, seed_arguments
 
 BATCH = 32
 LEARNING_RATE = 1e-4

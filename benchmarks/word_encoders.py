@@ -22,9 +22,8 @@ import torch
 from transformers import TrainerCallback
 
 from finetune.command_line import parse_arguments
-from finetune.plan import plan_lines
-from finetune.preparation import prepare
-from finetune.train import build_trainer
+from finetune.training.preparation import plan_lines, prepare
+from finetune.training.train import build_trainer
 
 MEBIBYTE = 2**20
 WITHOUT_EVALUATION = ("--eval_strategy=no", "--logging_strategy=no", "--disable_tqdm=true")
@@ -58,24 +57,21 @@ class EpochLines(TrainerCallback):
         )
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    words = sys.argv[1:] if words is None else list(words)
-    if not words or words[0] in ("-h", "--help"):
+def main(argv: Sequence[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if not argv or argv[0] in ("-h", "--help"):
         print(__doc__)
         return
     with tempfile.TemporaryDirectory() as folder:
-        arguments = parse_arguments([*words, *WITHOUT_EVALUATION, "--output_dir", folder])
-        _, model_arguments, run_arguments, training_arguments = arguments
+        settings = parse_arguments([*argv, *WITHOUT_EVALUATION, "--output_dir", folder])
         before = time.perf_counter()
-        prepared = prepare(*arguments)
+        prepared = prepare(settings)
         print(f"read and encoded in {time.perf_counter() - before:.1f} s; {torch.get_num_threads()} threads")
-        print("\n".join(plan_lines(prepared, training_arguments, 1)), flush=True)
+        print("\n".join(plan_lines(prepared, settings.training, 1)), flush=True)
         trainer = build_trainer(
-            seed=int(training_arguments.seed or 0),
+            seed=int(settings.training.seed or 0),
             prepared=prepared,
-            model_arguments=model_arguments,
-            run_arguments=run_arguments,
-            training_arguments=training_arguments,
+            settings=settings,
             folder=Path(folder),
             say=print,
         )

@@ -34,13 +34,13 @@ def whole_words(tokens: Sequence[str], *, special: Sequence[str]) -> list[int]:
     ]
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model_name_or_path", required=True, help="a BERT-like encoder (WordPiece)")
     parser.add_argument("--output_file", required=True, type=Path)
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
     tokenizer = AutoTokenizer.from_pretrained(options.model_name_or_path)
     table = AutoModel.from_pretrained(options.model_name_or_path).get_input_embeddings().weight
     ids = tokenizer.get_vocab()

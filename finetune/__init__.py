@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "MarkerTokens": "markers",
-    "RelationClassifier": "modeling",
-    "RelationClassifierConfig": "configuration",
-    "RelationPipeline": "relation_pipeline",
+    "MarkerTokens": "model.markers",
+    "RelationClassifier": "model.modeling",
+    "RelationClassifierConfig": "model.configuration",
+    "RelationPipeline": "model.relation_pipeline",
 }
 
 __all__ = ["MarkerTokens", "RelationClassifier", "RelationClassifierConfig", "RelationPipeline"]

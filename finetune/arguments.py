@@ -2,13 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from .argument_values import check_values
-from .data_arguments import DataArguments
-from .entity_inputs import SENTENCE, check_combination, check_head
+from .model.entity_inputs import SENTENCE, check_combination, check_head
+
+if TYPE_CHECKING:
+    from .trainer_arguments import RelationTrainingArguments
+
+
+def check_values(arguments: object) -> None:
+    """Raise ValueError for a value of the wrong kind: a settings file can hold any."""
+    hints = get_type_hints(type(arguments))
+    for item in fields(arguments):  # type: ignore[arg-type]
+        kinds = get_args(hints[item.name]) or (hints[item.name],)
+        value = getattr(arguments, item.name)
+        # A choice that may be left open is a Literal beside None.
+        choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
+        if get_origin(hints[item.name]) is Literal:
+            choices = kinds
+        if choices is not None:
+            if value not in choices and not (value is None and type(None) in kinds):
+                raise ValueError(
+                    f"`{item.name}` must be one of {', '.join(map(repr, choices))}; got {value!r}."
+                )
+        elif type(value) is int and float in kinds:
+            setattr(arguments, item.name, float(value))
+        elif type(value) not in {get_origin(kind) or kind for kind in kinds}:
+            expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+            raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")
+
+
+@dataclass
+class DataArguments:
+    """What is read."""
+
+    data: Literal["nyt_h", "semeval2010", "tacred", "opennre", "hub"] = field(
+        default="nyt_h",
+        metadata={
+            "help": "Which reader: nyt_h (the authors' release), semeval2010 (TRAIN_FILE.TXT, "
+            "TEST_FILE_FULL.TXT), tacred (train.json, dev.json, test.json), opennre (*_train.txt, *_val.txt, "
+            "*_test.txt, *_rel2id.json), or hub (whatever load_dataset takes, see --dataset_name)."
+        },
+    )
+    data_dir: str | None = field(
+        default=None, metadata={"help": "The folder with the data files (for hub see --dataset_name)."}
+    )
+    dataset_name: str | None = field(
+        default=None,
+        metadata={
+            "help": "With --data hub: the name of a dataset on the Hugging Face Hub, or a local folder such "
+            "as one written by `nyt_h_dataset export`."
+        },
+    )
+    dataset_config: str | None = field(
+        default=None, metadata={"help": "With --data hub: which configuration of the dataset."}
+    )
+    dataset_revision: str | None = field(
+        default=None, metadata={"help": "With --data hub: the branch, tag or commit."}
+    )
+    columns: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "With --data hub, where the columns have other names: ours=theirs, for example head=subj "
+            "tail=obj sentence=text, or head_start=subj_start. A sentence may be a list of tokens; ends are "
+            "exclusive."
+        },
+    )
+    negative_relation: str | None = field(
+        default=None,
+        metadata={
+            "help": "The name of the negative relation, needed with --data hub; `none` if the data have no "
+            "such class. Default: no_relation for tacred, for opennre NA, no_relation or Other, whichever "
+            "there is."
+        },
+    )
+    equal_spans: Literal["error", "keep"] | None = field(
+        default=None,
+        metadata={
+            "help": "Rows of tacred, opennre or hub whose head and tail are the same characters: error (the "
+            "default), or keep."
+        },
+    )
+    validation_fraction: float | None = field(
+        default=None,
+        metadata={
+            "help": "Where the data have no validation split: the share of train that becomes one, by entity "
+            "pair. Default 0.1; 0 makes none, so that nothing is selected and all rows are trained on."
+        },
+    )
+    validation_seed: int = field(
+        default=0, metadata={"help": "Which entity pairs go to such a validation split follows from it."}
+    )
+    evaluate_na: int = field(
+        default=0,
+        metadata={
+            "help": "Also predict this many rows of the `na` split (nyt_h, hub) that training has not, and "
+            "report the share of false alarms by relation; test and dev of NYT-H hold no NA rows."
+        },
+    )
+    track: Literal["sent2sent", "bag2sent", "bag2bag"] = field(
+        default="sent2sent",
+        metadata={
+            "help": "What is trained on and scored: sent2sent trains on sentences and scores sentences; "
+            "bag2sent trains and selects on bags (all sentences of an entity pair) and scores each test "
+            "sentence as a bag of one; bag2bag trains on bags and scores bags."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a value of the wrong kind."""
+        check_values(self)
 
 
 @dataclass
@@ -282,3 +387,59 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 
 OWN_GROUPS = (DataArguments, ModelArguments, RunArguments)
+
+
+WORD_SIZE = 50
+
+# Name -> what its `WordEncoderConfig` has besides the defaults.
+WORD_SYSTEMS: Mapping[str, Mapping[str, Any]] = {
+    "cnn": {"architecture": "cnn"},
+    "pcnn": {"architecture": "pcnn"},
+    "crcnn": {"architecture": "cnn"},
+    "att_blstm": {"architecture": "att_blstm", "embedding_dropout": 0.3, "lstm_dropout": 0.3},
+}
+
+SHARED_FLAGS = {
+    "representation": "sentence",
+    "input": "plain",
+    "max_length": 150,
+    "per_device_train_batch_size": 64,
+    "num_train_epochs": 50.0,
+    "learning_rate": 1e-3,
+    "lr_scheduler_type": "constant",
+    "max_grad_norm": 0.0,
+}
+
+
+# With `--input prompt`.
+PROMPT_FLAGS = {"representation": "masks", "classifier_head": "label_words"}
+
+
+def preset_flags(encoder: object, input_format: object = None) -> dict[str, Any]:
+    """Flags that have another value by default with this encoder, or with a pretrained one and this input.
+
+    >>> preset_flags("crcnn")["classifier_head"], preset_flags("pretrained", "markers")
+    ('ranking', {})
+    >>> preset_flags(None, "prompt")
+    {'representation': 'masks', 'classifier_head': 'label_words'}
+    """
+    if encoder not in WORD_SYSTEMS:
+        return dict(PROMPT_FLAGS) if input_format == "prompt" else {}
+    return {**SHARED_FLAGS, "classifier_head": "ranking" if encoder == "crcnn" else "linear"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a run was asked for, made once from the words or the file and handed down.
+
+    Attributes:
+        data: What is read.
+        model: What is trained.
+        run: How it is trained beyond the Trainer's own flags, and what is reported.
+        training: The Trainer's flags.
+    """
+
+    data: DataArguments
+    model: ModelArguments
+    run: RunArguments
+    training: RelationTrainingArguments

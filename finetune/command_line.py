@@ -1,21 +1,23 @@
-"""The words on the command line, or in one JSON or YAML file, as checked arguments; and the help."""
+"""The training command: words on the command line, or one JSON or YAML file -> a run; and the help."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from .arguments import OWN_GROUPS
-from .word_presets import preset_flags
+from .arguments import OWN_GROUPS, Settings, preset_flags
+from .training.processes import is_main_process, print_error, quieten
 
 if TYPE_CHECKING:
     from transformers import HfArgumentParser
 
-    from .multi_seed import Arguments
+    from .trainer_arguments import RelationTrainingArguments
 
 USAGE = """python -m finetune --data_dir DIR --model_name_or_path ENCODER --output_dir OUT [...]
        python -m finetune --data_dir DIR --encoder pcnn [--word_vectors FILE] --output_dir OUT [...]
@@ -79,8 +81,8 @@ def known_flags() -> frozenset[str]:
     return frozenset(item.name for group in groups for item in fields(group) if item.init) - {*REFUSED}
 
 
-def parse_arguments(words: Sequence[str]) -> Arguments:
-    """The four argument groups.
+def parse_arguments(words: Sequence[str]) -> Settings:
+    """Return the settings that the words, or the file that they name, ask for.
 
     Raises:
         FileNotFoundError: The settings file is not there.
@@ -91,13 +93,10 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
     parser = _parser([*OWN_GROUPS, RelationTrainingArguments])
     if len(words) == 1 and words[0].endswith((".json", ".yaml", ".yml")):
         settings = _settings(Path(words[0]))
-        return cast(
-            "Arguments",
-            parser.parse_dict(preset_flags(settings.get("encoder"), settings.get("input")) | settings),
-        )
+        preset = preset_flags(settings.get("encoder"), settings.get("input"))
+        return Settings(*parser.parse_dict(preset | settings))
     parser.set_defaults(**preset_flags(*_system(words)))
-    groups = parser.parse_args_into_dataclasses(list(words), look_for_args_file=False)
-    return cast("Arguments", groups)
+    return Settings(*parser.parse_args_into_dataclasses(list(words), look_for_args_file=False))
 
 
 def _system(words: Sequence[str]) -> tuple[str | None, str | None]:
@@ -130,3 +129,59 @@ def _settings(path: Path) -> dict[str, object]:
             f"{path} must hold one mapping from flag names to values; got {type(settings).__name__}."
         )
     return settings
+
+
+def train_command(argv: Sequence[str]) -> int:
+    """Train and score what the words ask for; the exit status: 0, 2 for faults, 130 when it was stopped."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    quieten()
+    try:
+        settings = parse_arguments(argv)
+        from transformers.utils import logging
+
+        from .training.multi_seed import start_run
+
+        logging.disable_progress_bar()  # those of loading and saving; the Trainer's stay
+        run = start_run(settings)
+    except (ValueError, OSError) as error:
+        print_error(str(error))
+        return 2
+    from .model.prediction_records import TrainingDivergedError
+    from .report.report_tables import report_sections
+    from .report.results import score_table
+    from .training.multi_seed import finish_run
+    from .training.relation_trainer import SavingError
+
+    try:
+        results = finish_run(run)
+    except (TrainingDivergedError, SavingError) as error:
+        print_error(str(error))
+        return 2
+    except KeyboardInterrupt:
+        if is_main_process():
+            print(f"stopped; the same command goes on with what {run.folder} holds.", file=sys.stderr)
+        return 130
+    if is_main_process():
+        tables = [score_table(results), *(f"{title}\n\n{body}" for title, body in report_sections(results))]
+        print("\n" + "\n\n".join(tables) + f"\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
+        training = run.settings.training
+        if training.push_to_hub:
+            return _pushed(run.folder, training)
+    return 0
+
+
+def _pushed(folder: Path, training: RelationTrainingArguments) -> int:
+    """Push the run; what it wrote stays, whatever the Hub says."""
+    from .push import push_run
+
+    repo_id = str(training.hub_model_id)
+    try:
+        print(push_run(folder, repo_id=repo_id, public=training.hub_private_repo is False))
+    except (ValueError, OSError) as error:
+        print(
+            f"error: {error} The run is finished; push it with `python -m finetune.push --run {folder} "
+            f"--repo_id {repo_id}`.",
+            file=sys.stderr,
+        )
+        return 2
+    return 0

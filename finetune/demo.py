@@ -29,7 +29,7 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-    from .label_words import ready_vocabulary
+    from .encoders.label_words import ready_vocabulary
 
     vocabulary = train_vocabulary(sentences)
     for word in ready_vocabulary("nyt_h"):
@@ -66,18 +66,18 @@ def train_vocabulary(sentences: Sequence[str]) -> dict[str, int]:
     return tokenizer.get_vocab()
 
 
-def demo_main(words: Sequence[str]) -> int:
+def demo_main(argv: Sequence[str]) -> int:
     """Run the demo and return the exit status: 0, or 2 when the folder cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m finetune demo", description=__doc__)
     parser.add_argument(
         "--output_dir", default="demo-output", help="The folder for everything that is written."
     )
     parser.add_argument("--overwrite", action="store_true", help="Delete the demo that the folder holds.")
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
 
     from nyt_h_dataset import load_nyt_h, write_sample
 
-    from .__main__ import main
+    from .command_line import train_command
 
     out = Path(options.output_dir)
     sample, encoder, run = out / "sample", out / "encoder", out / "run"
@@ -101,7 +101,7 @@ def demo_main(words: Sequence[str]) -> int:
         "overwrite": "true",
         **TRAINING,
     }
-    status = main([word for name, value in flags.items() for word in (f"--{name}", value)])
+    status = train_command([word for name, value in flags.items() for word in (f"--{name}", value)])
     if status == 0:
         print(NEXT)
     return status

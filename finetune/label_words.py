@@ -1,145 +1,131 @@
-"""Label words of relations: the files they are in, their tokens, and a generator of such files.
+"""`python -m finetune.label_words`: draft a file of label words from the names of relations.
 
-A file is one JSON object, relation name -> five words: what the head is, three words for what is between head
-and tail, what the tail is. `python -m finetune.label_words --help` makes one.
+The rules make five words of a name, as far as the encoder's vocabulary has them; the file is to be edited.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .label_word_rules import generated_words
-from .prompt import NUM_MASKS
+from .encoders.label_words import COMMAND, word_id
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+Five = tuple[str, str, str, str, str]
+NEGATIVE: Five = ("entity", "is", "irrelevant", "to", "entity")
+DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
+PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+PREFIXES = {"per": "person", "org": "organization"}
+LINKING = ("of", "in", "at", "by", "for", "to", "from", "with", "on")
+# What stands in for a word that the vocabulary lacks, or that two relations have in common.
+NOUNS = ("entity", "thing", "one", "it", "name")
+FILLERS = ("related", "is", "was", "has", "the", "a", "of", "in", "by", "to", "and", "its", "for", "with")
 
-COMMAND = "python -m finetune.label_words"
-SHAPE = f"one JSON object, relation name -> {NUM_MASKS} words"
-READY = ("nyt_h", "semeval2010", "tacred")
 
+def generated_words(
+    names: Sequence[str], *, negative_relation: str, known: Callable[[str], bool]
+) -> dict[str, Five]:
+    """Relation name -> five words that the vocabulary knows, different for every relation.
 
-def read_label_words(
-    path: str | None, *, label_names: Sequence[str], data: str
-) -> dict[str, tuple[str, ...]]:
-    """The words of each relation, in the order of `label_names`; other relations of the file are not used.
+    The rules read names such as `/people/person/place_of_birth` (Freebase), `per:city_of_birth` (TACRED),
+    `Cause-Effect(e2,e1)` (SemEval) and `place_of_birth`. Head and tail words are made singular. A word that
+    says nothing takes the place of one that the vocabulary lacks; where two relations would have the same
+    words the later one gets another second word, or others in the second and the fourth place.
 
     Args:
-        path: The file; None for the one that comes with this package for the data.
-        label_names: The relations, the negative one included.
-        data: The reader's name.
+        names: The relations, in order.
+        negative_relation: The one that means "none of the relations".
+        known: Whether a word is one token of the vocabulary.
 
     Raises:
-        FileNotFoundError: The file is not there.
-        ValueError: No file where the package has none, a file that is not of this shape, a relation without
-            words, or two with the same words.
+        ValueError: The negative relation is not one of them, a name twice, or no words are left.
+
+    >>> made = generated_words(["NA", "/people/person/place_of_birth", "Cause-Effect(e2,e1)"],
+    ...     negative_relation="NA", known=lambda word: True)
+    >>> for words in made.values(): print(*words)
+    entity is irrelevant to entity
+    person place of birth place
+    effect is related to cause
     """
-    if path is None:
-        if data not in READY:
-            raise ValueError(
-                f"`--input prompt` needs `--label_words` for {data}, a file with {SHAPE}; `{COMMAND}` makes "
-                "one from the relations' names."
-            )
-        text, where = _ready_text(data), f"{data}'s"
-    elif not Path(path).is_file():
-        raise FileNotFoundError(f"the file of label words {path} is not there; `{COMMAND}` makes one.")
+    if negative_relation not in names:
+        raise ValueError(
+            f"`--negative_relation` {negative_relation!r} is none of the {len(names)} relations."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"the relation {twice!r} is there more than once.")
+    made: dict[str, Five] = {}
+    for name in names:
+        wanted = NEGATIVE if name == negative_relation else words_of(name)
+        for words in _variants(wanted, known, name):
+            if words not in made.values():
+                made[name] = words
+                break
+        else:
+            raise ValueError(f"{name!r}: all words that the rules can make belong to other relations.")
+    return made
+
+
+def words_of(name: str) -> Five:
+    """The five words that the rules make of a name, whatever the vocabulary.
+
+    >>> words_of("/business/company/founders"), words_of("per:city_of_birth")
+    (('company', 'has', 'the', 'founders', 'founders'), ('person', 'city', 'of', 'birth', 'city'))
+    >>> words_of("/location/neighborhood/neighborhood_of")
+    ('neighborhood', 'has', 'neighborhood', 'of', 'location')
+    """
+    directed = DIRECTED.fullmatch(name)
+    if directed:
+        ends = directed[1].split("-")
+        head, tail = (_parts(end) or ["entity"] for end in (ends[0], ends[-1]))
+        if directed[2] == "e2,e1":
+            head, tail = tail, head
+        return head[-1], "is", "related", "to", tail[-1]
+    levels = [_parts(level) for level in re.split(r"[/:.](?=.)" if name[:1] == "/" else r"[:.]", name)]
+    levels = [level for level in levels if level]
+    *above, says = levels or [["related"]]
+    kind = above[-1][-1] if above else "entity"
+    domain = above[0][-1] if above else "entity"
+    linking = next((at for at, word in enumerate(says) if at and word in LINKING), None)
+    if says[-1] in LINKING:
+        tail_word = domain if domain != kind else "entity"
+    elif linking is not None:
+        tail_word = says[linking - 1]
     else:
-        text, where = Path(path).read_text(encoding="utf-8"), path
-    given = _parsed(text, where)
-    lacking = [name for name in label_names if name not in given]
-    if lacking:
-        raise ValueError(
-            f"{where} label words lack {len(lacking)} of the {len(label_names)} relations (first: "
-            f"{lacking[0]!r}); add their words, or make a file with `{COMMAND}` and give it as "
-            "`--label_words`."
-        )
-    words = {name: given[name] for name in label_names}
-    owners: dict[tuple[str, ...], str] = {}
-    for name, own in words.items():
-        if owners.setdefault(own, name) != name:
-            raise ValueError(
-                f"{where}: {owners[own]!r} and {name!r} have the same words {' '.join(own)!r}, so no score "
-                "could tell them apart; change one of them."
-            )
-    return words
+        tail_word = says[-2] if len(says) > 1 and says[-1].endswith("ed") else says[-1]
+    between = [*("has", "the")[: max(0, 3 - len(says))], *says[:3]]
+    return PREFIXES.get(kind, kind), between[0], between[1], between[2], PREFIXES.get(tail_word, tail_word)
 
 
-def _ready_text(data: str) -> str:
-    return files("finetune").joinpath(f"label_words_{data}.json").read_text("utf-8")
+def _parts(text: str) -> list[str]:
+    return [part.lower() for part in PART.findall(text)]
 
 
-def ready_vocabulary(data: str) -> list[str]:
-    """Every word in the package's own label words for the data, sorted.
-
-    >>> ready_vocabulary("nyt_h")[:3]
-    ['advised', 'belongs', 'born']
-    """
-    return sorted({word for words in _parsed(_ready_text(data), data).values() for word in words})
-
-
-def _parsed(text: str, where: str) -> dict[str, tuple[str, ...]]:
-    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(name for name in found if [key for key, _ in pairs].count(name) > 1)
-            raise ValueError(f"{where}: {twice!r} is there more than once; keep one of them.")
-        return found
-
-    try:
-        given = json.loads(text, object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where}, line {error.lineno}: not JSON: {error.msg}.") from error
-    if not isinstance(given, dict):
-        raise ValueError(f"{where} must hold {SHAPE}; got a {type(given).__name__}.")
-    for name, words in given.items():
-        right = isinstance(words, list) and len(words) == NUM_MASKS
-        if not right or not all(isinstance(word, str) and word.strip() == word != "" for word in words):
-            raise ValueError(
-                f"{where}: {name!r} must have a list of {NUM_MASKS} words, the same number for every "
-                f"relation; got {json.dumps(words)}."
-            )
-    return {name: tuple(words) for name, words in given.items()}
+def _variants(wanted: Five, known: Callable[[str], bool], name: str) -> Iterator[Five]:
+    """The words as far as the vocabulary has them, then with others in the second and the fourth place."""
+    head, first, second, third, tail = (
+        _known(word, known, name, is_noun=slot in (0, 4)) for slot, word in enumerate(wanted)
+    )
+    yield head, first, second, third, tail
+    others = list(filter(known, [*_parts(name), *FILLERS]))
+    for last in (third, *others):
+        for other in others:
+            yield head, other, second, last, tail
 
 
-def words_fingerprint(words: Mapping[str, Sequence[str]]) -> str:
-    """16 hex digits that change with any word."""
-    return hashlib.sha256(json.dumps(dict(words)).encode()).hexdigest()[:16]
-
-
-def word_id(tokenizer: PreTrainedTokenizerBase, word: str) -> int | None:
-    """The id of the one token that the word is behind a blank; None where it is several, or unknown."""
-    ids = tokenizer(f" {word}", add_special_tokens=False, split_special_tokens=True)["input_ids"]
-    return ids[0] if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else None
-
-
-def label_word_ids(tokenizer: PreTrainedTokenizerBase, words: Mapping[str, Sequence[str]]) -> list[list[int]]:
-    """The token ids of the words of each relation, shape (num_labels, 5).
-
-    Raises:
-        ValueError: Words that are not one token of the vocabulary.
-    """
-    ids = {word: word_id(tokenizer, word) for own in words.values() for word in own}
-    unknown = [
-        f"{word!r} ({name!r}, mask {slot})"
-        for name, own in words.items()
-        for slot, word in enumerate(own, start=1)
-        if ids[word] is None
-    ]
-    if unknown:
-        raise ValueError(
-            f"{len(unknown)} label words are not one token of the encoder's vocabulary: "
-            f"{', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}; put other words in their place, "
-            f"or make a file with words that the vocabulary has, with `{COMMAND}`, and give it as "
-            "`--label_words`."
-        )
-    return [[number for word in own if (number := ids[word]) is not None] for own in words.values()]
+def _known(word: str, known: Callable[[str], bool], name: str, *, is_noun: bool) -> str:
+    singular = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("s")
+    instead = NOUNS if is_noun else FILLERS
+    for candidate in (*((singular, word) if is_noun else (word, singular)), *instead):
+        if known(candidate):
+            return candidate
+    raise ValueError(
+        f"{name!r}: the vocabulary has neither {word!r} nor any of {', '.join(map(repr, instead))} as one "
+        "token; write the words by hand."
+    )
 
 
 def relation_names(path: Path) -> list[str]:
@@ -160,8 +146,8 @@ def relation_names(path: Path) -> list[str]:
     return names
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Write a file of label words and return the exit status: 0, or 2 for input that cannot be used."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write a file of label argv and return the exit status: 0, or 2 for input that cannot be used."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=main.__doc__, allow_abbrev=False)
     parser.add_argument(
         "--relations", required=True, help="JSON with the relation names: rel2id.json, or a list."
@@ -170,15 +156,15 @@ def main(words: Sequence[str] | None = None) -> int:
         "--negative_relation", default="NA", help='The name that means "none of the relations".'
     )
     parser.add_argument(
-        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the words."
+        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the argv."
     )
     parser.add_argument(
         "--output", required=True, help="The file to write; edit it before training, as it is only a start."
     )
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
     try:
         names = relation_names(Path(options.relations))
-        from .encoders import load_tokenizer
+        from .encoders.encoder_sources import load_tokenizer
 
         tokenizer = load_tokenizer(options.model_name_or_path)
         made = generated_words(
@@ -196,7 +182,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"label words of {len(made)} relations: {target}")
+    print(f"label argv of {len(made)} relations: {target}")
     return 0
 
 

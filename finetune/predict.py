@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .processes import limit_caches
+from .training.processes import limit_caches
 
 DESCRIPTION = """Predict the relation between the two entities of each record.
 
@@ -84,9 +84,9 @@ def load_pipeline(name_or_path: str):
     Raises:
         ValueError: It does not load, or is no relation classifier.
     """
-    from .encoders import load_tokenizer
-    from .modeling import RelationClassifier, RelationClassifierConfig
-    from .relation_pipeline import RelationPipeline
+    from .encoders.encoder_sources import load_tokenizer
+    from .model.modeling import RelationClassifier, RelationClassifierConfig
+    from .model.relation_pipeline import RelationPipeline
 
     here = "" if Path(name_or_path).is_dir() else " (no folder of that name is here)"
     try:
@@ -103,7 +103,7 @@ def load_pipeline(name_or_path: str):
     return RelationPipeline(model=model, tokenizer=load_tokenizer(name_or_path))
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 2 when what the user gave cannot be used."""
     parser = argparse.ArgumentParser(
         prog="python -m finetune.predict",
@@ -122,7 +122,7 @@ def main(words: Sequence[str] | None = None) -> int:
         default="auto",
         help="Compute in bfloat16. Default: where the processor has it built in, as in training.",
     )
-    options = parser.parse_args(words)
+    options = parser.parse_args(argv)
     output = None if options.output is None else Path(options.output)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     limit_caches()

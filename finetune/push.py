@@ -14,9 +14,8 @@ from typing import Any
 
 from hub_cards import check_repo_id, listing, push_folder
 
-from .card_sections import without_places
-from .model_card import figure_paths, hub_dataset, run_card, run_eval_results
-from .results import PAGE, RESULTS, to_json, write_atomically
+from .report.model_card import figure_paths, hub_dataset, run_card, run_eval_results, without_places
+from .report.results import PAGE, RESULTS, to_json, write_atomically
 
 EVAL_RESULTS = ".eval_results"
 # What a seed's folder holds by the run; whatever else lies there is not ours to publish.
@@ -159,9 +158,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 2 when it could not run."""
-    given = _parser().parse_args(words)
+    given = _parser().parse_args(argv)
     try:
         done = push_run(
             given.run,

@@ -53,10 +53,12 @@ class Board:
         choices = {"track": (track, TRACKS), "truth": (truth, TRUTHS), "sort_by": (sort_by, MEASURES)}
         for name, (value, known) in choices.items():
             if value not in known:
-                raise space.BadUpload(f"`{name}` must be one of {', '.join(known)}; got {value!r:.40}.")
+                raise space.UploadError(f"`{name}` must be one of {', '.join(known)}; got {value!r:.40}.")
         signature = self.echo[track]["signatures"].get(truth)
         if signature is None:
-            raise space.BadUpload(f"This test set has no answers for {TRUTHS[truth]}; choose another truth.")
+            raise space.UploadError(
+                f"This test set has no answers for {TRUTHS[truth]}; choose another truth."
+            )
         records = [record for record in [*self.examples, *self.results.records()] if record["track"] == track]
         chosen = records_of(records, track=track, truth=truth, signature=signature)
         table = board_html(chosen, truth=truth, sort_by=sort_by, echo=self.echo[track])

@@ -44,7 +44,7 @@ class HubResults:
         """Adds a submission by one commit; where somebody else was faster, reads again and tries again.
 
         Raises:
-            BadUpload: as `check_new`.
+            UploadError: as `check_new`.
             HfHubHTTPError: the Hub refuses, or kept failing.
         """
         addition = CommitOperationAdd(f"{FOLDER}/{record['id']}.json", record_text(record).encode("utf-8"))

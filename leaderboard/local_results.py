@@ -55,7 +55,7 @@ class LocalResults:
         """Adds a submission, whole or not at all.
 
         Raises:
-            BadUpload: as `check_new`.
+            UploadError: as `check_new`.
             OSError: the folder cannot be written.
         """
         with self._locked():

@@ -39,14 +39,14 @@ def scored_record(
         gold: what it is scored against.
 
     Raises:
-        BadUpload: a name, link or file that is refused.
+        UploadError: a name, link or file that is refused.
         TypeError, ValueError: as `read_predictions` and `score_track`.
     """
     shown = checked_name(name)
     checked_link = _checked_link(link)
     file = space.checked_upload(predictions_file, "prediction file", LIMITS)
     if track not in TRACKS:
-        raise space.BadUpload(f"`track` must be one of {', '.join(TRACKS)}; got {track!r:.40}.")
+        raise space.UploadError(f"`track` must be one of {', '.join(TRACKS)}; got {track!r:.40}.")
     scores = gold.score(track, read_predictions(file))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     now = datetime.datetime.now(datetime.UTC)
@@ -76,22 +76,22 @@ def checked_name(name: str) -> str:
     'my model'
 
     Raises:
-        BadUpload: it is empty, too long or not printable.
+        UploadError: it is empty, too long or not printable.
     """
     shown = " ".join(name.split())
     if not shown:
-        raise space.BadUpload("The model has no name; give one.")
+        raise space.UploadError("The model has no name; give one.")
     if len(shown) > MAX_NAME_LENGTH:
-        raise space.BadUpload(f"The name has {len(shown):,} characters, at most {MAX_NAME_LENGTH}.")
+        raise space.UploadError(f"The name has {len(shown):,} characters, at most {MAX_NAME_LENGTH}.")
     if not shown.isprintable():
-        raise space.BadUpload(f"The name holds characters that cannot be printed: {shown!r}.")
+        raise space.UploadError(f"The name holds characters that cannot be printed: {shown!r}.")
     return shown
 
 
 def _checked_link(link: str) -> str:
     link = link.strip()
     if link and (len(link) > MAX_LINK_LENGTH or not _LINK.fullmatch(link)):
-        raise space.BadUpload(
+        raise space.UploadError(
             f"The link must be an address that starts with https://, of at most {MAX_LINK_LENGTH} "
             f"characters; got {link!r:.60}."
         )
@@ -102,18 +102,18 @@ def check_new(record: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -
     """Checks that a submission is not on the board already.
 
     Raises:
-        BadUpload: another submission of the track has its name, or holds the same file.
+        UploadError: another submission of the track has its name, or holds the same file.
     """
     for other in records:
         if other["track"] != record["track"]:
             continue
         if other["name"].casefold() == record["name"].casefold():
-            raise space.BadUpload(
+            raise space.UploadError(
                 f"The name {record['name']!r} stands on the {record['track']} board already; give this model "
                 "a name of its own."
             )
         if other["sha256"] == record["sha256"]:
-            raise space.BadUpload(
+            raise space.UploadError(
                 f"This file was submitted to the {record['track']} board already, as {other['name']!r}."
             )
 

@@ -4,14 +4,13 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
-from .agreement import Agreement, cohen_kappa
-from .annotation import Judged, merge_answers, write_sheet
-from .building import Built, build_corpus
-from .conversion import Conversion, convert_corpus
+from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
+from .corpus_tools.building import Built, build_corpus
+from .corpus_tools.conversion import Conversion, convert_corpus
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
-from .sample import SampleInfo, write_sample
+from .sample.sample import SampleInfo, write_sample
 from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [

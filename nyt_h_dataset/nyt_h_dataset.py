@@ -26,20 +26,13 @@ from datasets.exceptions import DatasetGenerationError
 from .archive import find_archive, unpack
 from .bags import bag_table
 from .configuration import ROWS_VERSION, NytHConfig
-from .folder import (
-    check_bag_labels,
-    data_paths,
-    find_data_folder,
-    is_older_release,
-    read_relations,
-)
+from .folder import check_bag_labels, data_paths, find_data_folder, is_older_release, read_relations
 from .folding import fold
 from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
 from .mentions import locate
-from .record_arrays import array_items
 from .record_lines import RecordError
-from .records import Shard, read_ahead, read_blocks, shards
+from .records import Shard, array_items, read_ahead, read_blocks, shards
 from .schema import (
     CITATION,
     CONFIGS,

@@ -5,29 +5,33 @@ same functions.
 """
 
 from . import space
-from .average_plots import plot_averages
-from .comparison import Comparison, compare_runs, holm_adjusted
-from .comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, truth_name
+from .commands.prediction_files import read_predictions, read_references, read_relations, write_predictions
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
+from .figures.plots import plot_averages, plot_class_weights, plot_exponent_curve, plot_f1_by_support
+from .figures.ranking_plots import (
+    plot_coverage_panels,
+    plot_pr_curves,
+    plot_pr_panels,
+    plot_relation_coverage,
+)
+from .figures.track_figures import (
+    draw_track_figures,
+    track_coverage,
+    track_curve,
+    write_figures,
+    write_track_figures,
+)
 from .fscore import AveragedScores, average_scores, averaged_scores, class_scores
 from .label_statistics import label_statistics, statistics_table
-from .plots import (
-    plot_class_weights,
-    plot_exponent_curve,
-    plot_f1_by_support,
-)
-from .prediction_files import read_predictions, read_references, read_relations, write_predictions
-from .rank_agreement import RankAgreement, rank_systems
 from .ranking import PRCurve, pr_curve, ranking_measures
-from .ranking_plots import plot_coverage_panels, plot_pr_curves, plot_pr_panels, plot_relation_coverage
-from .resampling import bootstrap_interval, randomization_test
-from .run_measures import check_comparable
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
-from .tables import track_table
-from .track_curves import track_coverage, track_curve
-from .track_figures import draw_track_figures, write_figures, write_track_figures
+from .significance.comparison import Comparison, compare_runs, holm_adjusted
+from .significance.rank_agreement import RankAgreement, rank_systems
+from .significance.resampling import bootstrap_interval, randomization_test
+from .significance.run_measures import check_comparable
+from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table, truth_name
 from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
 from .trainer_hook import make_compute_metrics

@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .compare_command import add_compare_parser
-from .score_command import add_score_parser
+from .commands.compare import add_compare_parser
+from .commands.score import add_score_parser
+from .commands.stats import add_stats_parser
 from .signature import VERSION
-from .stats_command import add_stats_parser
 
-# Each adds its parser to the sub-commands and sets `run`: parsed arguments -> exit status.
+# Each adds its parser to the sub-commands and sets `run`: parsed argv -> exit status.
 COMMANDS = (add_score_parser, add_compare_parser, add_stats_parser)
 
 
@@ -29,10 +29,10 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; the exit status: 0, or 2 for bad input, which is said on stderr in one line."""
     parser = build_parser()
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(argv)
     try:
         status: int = parsed.run(parsed)
     except (OSError, ValueError, TypeError, ImportError) as error:

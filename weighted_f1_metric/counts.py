@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from .class_selection import scored_labels, selected_counts
-from .label_table import count_labels
-from .labels import Label, read_label, read_labels
+from .columns import Label, read_label, read_labels
+from .label_table import count_labels, scored_labels, selected_counts
 from .validation import check_choice, quoted
 
 

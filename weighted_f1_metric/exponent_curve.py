@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .columns import Label
 from .counts import ClassCounts
 from .fscore import class_scores
-from .labels import Label
 from .validation import check_choice, check_real, is_integer
-
-__all__ = ["ClassContribution", "ExponentCurve", "exponent_curve"]
 
 MEASURES = ("precision", "recall", "f1")
 

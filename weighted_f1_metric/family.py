@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .columns import Label
 from .counts import ClassCounts, class_counts
 from .fscore import averaged_scores, class_scores, measure_names
-from .labels import Label
 from .validation import check_choice, check_flag
 from .weighting import AVERAGES, Average, named_averages
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .columns import Label, read_labels, wrong_label
 from .counts import class_counts
-from .labels import Label, read_labels, wrong_label
-
-__all__ = ["label_statistics", "statistics_table"]
 
 
 def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dict[str, int | float | None]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from .labels import Label
+from .columns import Label
 from .validation import is_integer
 from .weighting import AVERAGES, Average, named_averages
 

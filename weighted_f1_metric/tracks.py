@@ -9,8 +9,7 @@ import numpy as np
 
 from .family import family_from_counts
 from .fscore import ratio
-from .ranking import DEFAULT_KS, RankedCandidates, rank_candidates
-from .score_matrix import checked_ks
+from .ranking import DEFAULT_KS, RankedCandidates, checked_ks, rank_candidates
 from .signature import data_fingerprint, signature
 from .track_statistics import TrackStatistics, resolve_truths, statistics_of_units, truth_pairs
 from .unit_predictions import UnitPredictions, read_unit_predictions

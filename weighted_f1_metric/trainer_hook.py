@@ -3,19 +3,221 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .eval_outputs import read_label_names, read_labels_and_rows, read_outputs, relation_scores
+from .columns import first_repeat, read_columns
 from .family import f1_family
 from .ranking import DEFAULT_KS
-from .reference_splits import ReferenceSplit, read_splits, split_of_rows
 from .tracks import score_track
 from .units import TRACKS
 from .validation import check_choice, is_integer, quoted
 from .weighting import AVERAGES, Average
+
+
+def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
+    """The label names in id order.
+
+    >>> read_label_names({"1": "b", "0": "a"})
+    ['a', 'b']
+
+    Raises:
+        TypeError: names that are no strings.
+        ValueError: ids that are not 0 .. n - 1, a name twice, no labels.
+    """
+    if isinstance(id2label, Mapping):
+        try:
+            by_id = {int(key): name for key, name in id2label.items()}
+        except (TypeError, ValueError):
+            raise ValueError(f"`id2label` must map ids to names; its keys are {quoted(id2label)}.") from None
+        if sorted(by_id) != list(range(len(by_id))):
+            raise ValueError(f"The ids of `id2label` must be 0 to n - 1; got {quoted(sorted(by_id))}.")
+        names = [by_id[index] for index in range(len(by_id))]
+    else:
+        names = list(id2label) if isinstance(id2label, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names) or isinstance(id2label, str):
+        raise TypeError("`id2label` must be a mapping id -> name, or the list of names (strings).")
+    if first_repeat(names):
+        raise ValueError(f"`id2label` holds names twice: {quoted(first_repeat(names))}.")
+    return names
+
+
+def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any]:
+    """Logits (num_rows, num_labels) float64 or predicted ids (num_rows,) int64; and the label ids as they
+    are.
+
+    Raises:
+        TypeError: neither an EvalPrediction nor a pair.
+        ValueError: another shape, no rows, NaN.
+    """
+    if hasattr(eval_prediction, "predictions") and hasattr(eval_prediction, "label_ids"):
+        outputs, label_ids = eval_prediction.predictions, eval_prediction.label_ids
+    elif isinstance(eval_prediction, tuple) and len(eval_prediction) == 2:
+        outputs, label_ids = eval_prediction
+    else:
+        raise TypeError(
+            "compute_metrics takes an EvalPrediction, or the pair (predictions, label_ids); got "
+            f"{type(eval_prediction).__name__}."
+        )
+    if isinstance(outputs, Mapping):
+        outputs = outputs["logits"] if "logits" in outputs else next(iter(outputs.values()))
+    if isinstance(outputs, (tuple, list)) and len(outputs) and np.ndim(outputs[0]) >= 1:
+        # Hidden states may follow the logits; a plain list of rows has rows of one dimension.
+        outputs = outputs[0] if isinstance(outputs, tuple) else outputs
+    array = np.asarray(outputs)
+    if array.ndim == 1 and array.dtype.kind in "iu" and array.size:
+        if array.min() < 0 or array.max() >= num_labels:
+            raise ValueError(
+                f"Predicted ids must lie in 0 to {num_labels - 1}; got {array.min()} to {array.max()}."
+            )
+        return array.astype(np.int64), label_ids
+    if array.ndim != 2 or array.shape[1] != num_labels or not len(array):
+        raise ValueError(
+            f"Logits must have shape (num_rows, {num_labels}), a column for each entry of `id2label`; got "
+            f"{array.shape}."
+        )
+    logits = array.astype(np.float64)
+    diverged = (~(logits < np.inf)).any(axis=1)  # -inf is how a class is masked
+    if diverged.any():
+        raise ValueError(
+            f"{int(diverged.sum())} of {len(logits)} rows of logits hold NaN or infinity: the model diverged."
+        )
+    return logits, label_ids
+
+
+def read_labels_and_rows(
+    label_ids: Any, num_labels: int, *, with_rows: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The labels and the row ids, (num_rows,) int64 each; without row ids the second is empty.
+
+    Raises:
+        TypeError: labels that are no integers.
+        ValueError: no labels; row ids that are needed and missing; labels of -100 or -1, or outside
+            `id2label`.
+    """
+    if label_ids is None:
+        raise ValueError("There are no label_ids: the Trainer found no label column to evaluate against.")
+    if isinstance(label_ids, (tuple, list)) and len(label_ids) == 2 and np.ndim(label_ids[0]) == 1:
+        columns = [np.asarray(column) for column in label_ids]
+    else:
+        array = np.asarray(label_ids)
+        columns = (
+            [array] if array.ndim == 1 else list(array.T) if array.ndim == 2 and array.shape[1] == 2 else []
+        )
+    if not columns or len({len(column) for column in columns}) > 1:
+        raise ValueError(
+            "label_ids must be labels (num_rows,), or labels and row ids: (num_rows, 2), or a tuple of two "
+            f"vectors; got shape {np.shape(label_ids) if not isinstance(label_ids, tuple) else 'of a tuple'}."
+        )
+    if any(column.dtype.kind not in "iu" for column in columns):
+        raise TypeError("Labels and row ids must be integers.")
+    if with_rows and len(columns) < 2:
+        raise ValueError(
+            "A track needs the row ids as a second label column, e.g. label_names=['labels', 'row_ids'], so "
+            "that rows that were gathered twice or not at all are seen."
+        )
+    labels = columns[0].astype(np.int64)
+    ignored = labels < 0
+    if ignored.any():
+        raise ValueError(
+            f"{int(ignored.sum())} of {len(labels)} labels are below 0 (the first: {labels[ignored][0]}); -1 "
+            "and -100 mark rows without a label. Leave them out of the evaluation set."
+        )
+    if labels.max() >= num_labels:
+        raise ValueError(f"Label {labels.max()} is outside `id2label`, which has {num_labels} entries.")
+    rows = columns[1].astype(np.int64) if len(columns) > 1 else np.empty(0, dtype=np.int64)
+    return labels, rows
+
+
+def relation_scores(logits: np.ndarray, kind: str) -> np.ndarray:
+    """Scores from logits, (num_rows, num_labels): "softmax", "sigmoid" or "identity".
+
+    >>> relation_scores(np.array([[0.0, 0.0]]), "softmax").tolist()
+    [[0.5, 0.5]]
+    """
+    if kind == "softmax":
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
+    if kind == "sigmoid":
+        return np.exp(-np.logaddexp(0.0, -logits))
+    return logits
+
+
+@dataclass(frozen=True)
+class ReferenceSplit:
+    """One split.
+
+    Attributes:
+        name: its name.
+        records: its reference records or columns, as given.
+        start: the row id of its first unit.
+        unit_ids: the ids of its units, in row order.
+        relations: the relation of each row, or None where the units are bags.
+    """
+
+    name: str
+    records: Any
+    start: int
+    unit_ids: list[Any]
+    relations: list[Any] | None
+
+
+def read_splits(references: Any, track: str) -> list[ReferenceSplit]:
+    """The splits, with their row ids counted on from one to the next.
+
+    Raises:
+        TypeError, ValueError: see `read_columns`.
+    """
+    is_split_map = isinstance(references, Mapping) and "instance_id" not in references
+    named = dict(references) if is_split_map else {"references": references}
+    splits: list[ReferenceSplit] = []
+    start = 0
+    for name, records in named.items():
+        records = records if isinstance(records, Mapping) else list(records)
+        columns = read_columns(
+            records, required=["instance_id", "bag_id", "relation"], name=f"references[{name!r}]"
+        )
+        if track == "bag2bag":
+            split = ReferenceSplit(name, records, start, list(dict.fromkeys(columns["bag_id"])), None)
+        else:
+            split = ReferenceSplit(name, records, start, columns["instance_id"], columns["relation"])
+        splits.append(split)
+        start += len(split.unit_ids)
+    return splits
+
+
+def split_of_rows(rows: np.ndarray, splits: list[ReferenceSplit]) -> tuple[ReferenceSplit, np.ndarray]:
+    """The split that the row ids are from, and the position of each row in it.
+
+    Raises:
+        ValueError: ids of no split or of several, there twice, or not all there.
+    """
+    end = splits[-1].start + len(splits[-1].unit_ids)
+    if rows.min() < 0 or rows.max() >= end:
+        raise ValueError(f"Row ids must lie in 0 to {end - 1}; got {rows.min()} to {rows.max()}.")
+    split = next(part for part in reversed(splits) if rows.min() >= part.start)
+    positions = rows - split.start
+    num_units = len(split.unit_ids)
+    if positions.max() >= num_units:
+        raise ValueError(
+            f"The row ids {rows.min()} to {rows.max()} reach over split {split.name!r}, which ends at "
+            f"{split.start + num_units - 1}; evaluate one split at a time."
+        )
+    times = np.bincount(positions, minlength=num_units)
+    repeated, missing = np.flatnonzero(times > 1), np.flatnonzero(times == 0)
+    if len(repeated) or len(missing):
+        parts = [
+            f"{len(where)} of {num_units} units of split {split.name!r} {what}: "
+            f"{quoted(split.unit_ids[position] for position in where)}"
+            for where, what in ((repeated, "came more than once"), (missing, "are missing"))
+            if len(where)
+        ]
+        raise ValueError(f"{'; '.join(parts)}. Every unit needs exactly one prediction.")
+    return split, positions
+
 
 SCORE_KINDS = ("softmax", "sigmoid", "identity", "none")
 

@@ -13,19 +13,14 @@ from typing import Any
 import evaluate
 from datasets import Features, Value
 
-from .class_selection import scored_labels
-from .columns import read_columns
+from .columns import read_columns, read_labels, wrong_label
 from .counts import class_counts
 from .family import f1_family
 from .fscore import averaged_scores
-from .label_table import count_labels
-from .labels import read_labels, wrong_label
-from .ranking import rank_candidates
-from .relation_coverage import relation_coverage
-from .score_matrix import checked_ks
+from .label_table import count_labels, scored_labels
+from .ranking import checked_ks, rank_candidates, relation_coverage
 from .signature import VERSION
-from .track_batches import track_arguments, unit_records
-from .track_statistics import track_statistics
+from .track_statistics import track_arguments, track_statistics, unit_records
 from .tracks import score_track
 from .unit_predictions import read_unit_predictions
 from .units import TRACKS, read_units

@@ -11,9 +11,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from nyt_h_dataset import load_nyt_h
 from nyt_h_dataset.__main__ import main
-from nyt_h_dataset.agreement import cohen_kappa
-from nyt_h_dataset.annotation import merge_answers, write_sheet
-from nyt_h_dataset.annotation_sheet import marked_sentence, read_answers
+from nyt_h_dataset.corpus_tools.annotation import (
+    cohen_kappa,
+    marked_sentence,
+    merge_answers,
+    read_answers,
+    write_sheet,
+)
 
 IDS = ["TEST#0", "TEST#1", "=1+1", "TEST#3"]
 

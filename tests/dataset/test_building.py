@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nyt_h_dataset import load_nyt_h
 from nyt_h_dataset.__main__ import main
-from nyt_h_dataset.building import DroppedRelation, build_corpus
+from nyt_h_dataset.corpus_tools.building import DroppedRelation, build_corpus
 
 RECORD_FILES = ("train_nonna.json", "na_train.json", "na_rest.json", "dev.json", "test.json")
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from nyt_h_dataset import convert_corpus, load_nyt_h
-from nyt_h_dataset.corpus import corpus_rows
+from nyt_h_dataset.corpus_tools.corpus import corpus_rows
 
 
 def row(relation="left", head="Ann Lee", tail="Bonn", **changes):

@@ -15,8 +15,8 @@ from huggingface_hub import DatasetCard
 
 from nyt_h_dataset import load_nyt_h, write_sample
 from nyt_h_dataset.__main__ import main
-from nyt_h_dataset.export import export_nyt_h
-from nyt_h_dataset.verification import Check
+from nyt_h_dataset.card.export import export_nyt_h
+from nyt_h_dataset.card.verification import Check
 
 CONFIGS = ("sentence", "bag")
 SPLITS = ("train", "validation", "test", "na")
@@ -150,7 +150,8 @@ def test_a_copy_that_is_not_the_published_one_says_so(card, folder, cache, tmp_p
     assert "**These are not the published data of NYT-H**: 14 of 20 published facts differ" in text
     assert "relations, NA among them 3 (published: 22), train_nonna and na_train rows 3" in text
     monkeypatch.setattr(
-        "nyt_h_dataset.export.published_checks", lambda *_, na: [Check("rows", 3, 3)] if na == "all" else []
+        "nyt_h_dataset.card.export.published_checks",
+        lambda *_, na: [Check("rows", 3, 3)] if na == "all" else [],
     )
     out = export_nyt_h(folder.path, tmp_path / "b", cache_dir=cache, figures=False, na="all").path
     text = (out / "README.md").read_text(encoding="utf-8")
@@ -283,7 +284,7 @@ def test_a_failure_leaves_the_earlier_export_as_it_was(source, built, tmp_path, 
 
     out = export_nyt_h(source, tmp_path / "out", cache_dir=built, figures=False).path
     before = (out / "README.md").read_bytes()
-    monkeypatch.setattr("nyt_h_dataset.export._write_parquet", fail)
+    monkeypatch.setattr("nyt_h_dataset.card.export._write_parquet", fail)
     with pytest.raises(OSError, match="No space left"):
         export_nyt_h(source, out, cache_dir=built, na="all", overwrite=True)
     assert (out / "README.md").read_bytes() == before

@@ -7,11 +7,11 @@ from itertools import islice
 import pytest
 
 from nyt_h_dataset import write_sample
-from nyt_h_dataset.sample_full import FullCorpus
-from nyt_h_dataset.sample_language import RELATIONS
-from nyt_h_dataset.sample_plan import (
+from nyt_h_dataset.sample.names import RELATIONS
+from nyt_h_dataset.sample.plan import (
     FULL_SIZES,
     BagPlan,
+    FullCorpus,
     long_tail_sizes,
     plan_na,
     plan_test,
@@ -87,9 +87,9 @@ def test_no_sentence_comes_twice_in_a_bag(corpus):
 def test_dev_is_split_off_train_by_row_to_the_row(monkeypatch):
     """The whole stream, with small files: each has exactly its size, and bags stand on both sides."""
     sizes = {"train_nonna.json": 700, "dev.json": 90}
-    monkeypatch.setattr("nyt_h_dataset.sample_full.FULL_SIZES", sizes)
-    monkeypatch.setattr("nyt_h_dataset.sample_full.plan_test", lambda _: [BagPlan(1, (0,))])
-    monkeypatch.setattr("nyt_h_dataset.sample_full.plan_na", lambda _: iter([("na_rest.json", 3)]))
+    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.FULL_SIZES", sizes)
+    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.plan_test", lambda _: [BagPlan(1, (0,))])
+    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.plan_na", lambda _: iter([("na_rest.json", 3)]))
     found, pairs = Counter(), {"train_nonna.json": set(), "dev.json": set()}
     for name, bag in FullCorpus(random.Random(3)).stream():
         found[name] += len(bag)
@@ -124,7 +124,7 @@ def test_full_is_one_of_the_sizes_and_its_stream_is_what_is_written(tmp_path, mo
                 if len(first) == 3:
                     return
 
-    monkeypatch.setattr("nyt_h_dataset.sample.FullCorpus", Short)
+    monkeypatch.setattr("nyt_h_dataset.sample.sample.FullCorpus", Short)
     path = write_sample(tmp_path / "a", size="full").path
     lines = {name: (path / name).read_text().splitlines() for name in first}
     assert {name: len(found) for name, found in lines.items()} == {n: len(bag) for n, bag in first.items()}

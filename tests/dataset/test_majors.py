@@ -145,7 +145,7 @@ def exported(source, tmp_path_factory):
     """Written by the newest datasets; the older one reads what another venv wrote, if it is told where."""
     given = os.environ.get("NYT_H_EXPORTED")
     if MAJOR >= 4:
-        from nyt_h_dataset.export import export_nyt_h
+        from nyt_h_dataset.card.export import export_nyt_h
 
         folder = Path(given) if given else tmp_path_factory.mktemp("exported") / "folder"
         export_nyt_h(

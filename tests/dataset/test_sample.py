@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from nyt_h_dataset import SampleInfo, load_nyt_h, write_sample
-from nyt_h_dataset.sample_language import ENTAILED, RELATIONS
+from nyt_h_dataset.sample.names import ENTAILED, RELATIONS
 
 FILES = ("train_nonna.json", "na_train.json", "na_rest.json", "dev.json", "test.json")
 
@@ -187,7 +187,7 @@ def test_nothing_half_written_stays_when_writing_fails(tmp_path, monkeypatch):
 
     out = write_sample(tmp_path / "out", size="tiny").path
     before = (out / "test.json").read_bytes()
-    monkeypatch.setattr("nyt_h_dataset.sample._write_files", fail)
+    monkeypatch.setattr("nyt_h_dataset.sample.sample._write_files", fail)
     with pytest.raises(OSError, match="No space left"):
         write_sample(out, size="tiny", seed=5)
     assert (out / "test.json").read_bytes() == before

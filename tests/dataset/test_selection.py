@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nyt_h_dataset.selection import (
+from nyt_h_dataset.corpus_tools.building import (
     dev_rows,
     first_rows,
     joint_codes,

@@ -7,8 +7,8 @@ import tarfile
 import pytest
 
 from nyt_h_dataset import load_nyt_h
-from nyt_h_dataset.record_arrays import array_items
 from nyt_h_dataset.record_lines import RecordError
+from nyt_h_dataset.records import array_items
 
 
 def rows(dataset):

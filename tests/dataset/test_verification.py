@@ -9,11 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nyt_h_dataset import load_nyt_h, published, verification
+from nyt_h_dataset import load_nyt_h, published
 from nyt_h_dataset.__main__ import main
-from nyt_h_dataset.corpus_statistics import imbalance_ratio, jensen_shannon, perplexity, shares
-from nyt_h_dataset.overlap import flat_table, twins
-from nyt_h_dataset.verification import published_checks, verify_nyt_h
+from nyt_h_dataset.card import verification
+from nyt_h_dataset.card.corpus_statistics import (
+    flat_table,
+    imbalance_ratio,
+    jensen_shannon,
+    perplexity,
+    shares,
+    twins,
+)
+from nyt_h_dataset.card.verification import published_checks, verify_nyt_h
 
 
 def change(record, instance_id, **changes):

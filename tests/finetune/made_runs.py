@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from finetune.evaluation import numbers_only, score_records
-from finetune.relation_rows import RelationData, RelationRows
-from finetune.results import aggregate
-from finetune.system_runs import SystemRun
+from finetune.data.relation_rows import RelationData, RelationRows
+from finetune.experiments.run_results import SystemRun
+from finetune.report.evaluation import numbers_only, score_records
+from finetune.report.results import aggregate
 
 RELATIONS = ("NA", "born_in", "lives_in", "works_for")
 

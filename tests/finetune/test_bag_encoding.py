@@ -6,8 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from finetune.bag_encoding import chunk_slices, score_bags, score_in_chunks
-from finetune.bag_pooling import POOLINGS, prediction_scores, training_logits
+from finetune.model.bag_pooling import (
+    POOLINGS,
+    chunk_slices,
+    prediction_scores,
+    score_bags,
+    score_in_chunks,
+    training_logits,
+)
 
 NEGATIVE = 0
 

@@ -6,12 +6,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.bag_batches import BagBatches
-from finetune.bag_examples import Bags, bags_of_one, label_sets, pair_bags, relation_bags
-from finetune.bag_threshold import DEFAULT_THRESHOLD, best_threshold
-from finetune.batching import RowBatches
-from finetune.encoded_rows import EncodedRows
-from finetune.sampling import PlannedSampler
+from finetune.data.bag_units import BagBatches, Bags, bags_of_one, label_sets, pair_bags, relation_bags
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import EncodedRows
+from finetune.model.prediction_records import DEFAULT_THRESHOLD, best_threshold
+from finetune.training.relation_trainer import PlannedSampler
 from weighted_f1_metric import f1_family
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcdefg"), st.integers(0, 3)), min_size=1, max_size=40)

@@ -8,11 +8,16 @@ import torch
 from torch import nn
 
 from finetune import RelationClassifier
-from finetune.bag_pooling import POOLINGS, prediction_scores, score_activation, training_logits
-from finetune.batching import RowBatches
-from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
+from finetune.encoders.encoder_sources import (
+    add_entity_tokens,
+    build_classifier,
+    load_encoder,
+    load_tokenizer,
+)
+from finetune.model.bag_pooling import POOLINGS, prediction_scores, score_activation, training_logits
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder
+from finetune.model.entity_inputs import EntityInput
 
 LABELS = ("born_in", "NA", "made_in", "part_of")
 NEGATIVE = 1

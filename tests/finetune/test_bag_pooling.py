@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from finetune.bag_pooling import (
+from finetune.model.bag_pooling import (
     POOLINGS,
     bags_with_rows,
     deciding_rows,

@@ -12,17 +12,22 @@ from transformers import BertConfig, BertModel, BertTokenizer
 
 from finetune import RelationClassifierConfig
 from finetune.__main__ import main
-from finetune.arguments import DataArguments, ModelArguments, RunArguments
-from finetune.bag_batches import BagBatches
-from finetune.bag_pooling import POOLINGS, score_activation
-from finetune.batching import RowBatches
+from finetune.arguments import DataArguments, ModelArguments, RunArguments, Settings
+from finetune.data.bag_units import BagBatches
 from finetune.demo import train_vocabulary
-from finetune.plan import plan_lines
-from finetune.prediction_records import scores_of
-from finetune.preparation import Prepared, prepare
-from finetune.selection import chosen_threshold, metric_of_trainer, split_records, split_scores
-from finetune.train import build_trainer, run_seed
+from finetune.model.bag_pooling import POOLINGS, score_activation
+from finetune.model.batching import RowBatches
+from finetune.model.prediction_records import scores_of
 from finetune.trainer_arguments import RelationTrainingArguments
+from finetune.training.preparation import Prepared, plan_lines, prepare
+from finetune.training.train import (
+    build_trainer,
+    chosen_threshold,
+    metric_of_trainer,
+    run_seed,
+    split_records,
+    split_scores,
+)
 from nyt_h_dataset import load_nyt_h, write_sample
 from weighted_f1_metric import read_predictions, read_relations, score_track
 
@@ -78,15 +83,14 @@ def test_every_pooling_learns(pooling: str, small: tuple[Path, Path], tmp_path: 
     )
     training.logging_strategy = "no"
     training.eval_strategy = "no"
-    prepared = prepare(
+    settings = Settings(
         DataArguments(data_dir=str(data), track="bag2bag"), arguments, RunArguments(), training
     )
+    prepared = prepare(settings)
     trainer = build_trainer(
         seed=1,
         prepared=prepared,
-        model_arguments=arguments,
-        run_arguments=RunArguments(),
-        training_arguments=training,
+        settings=settings,
         folder=tmp_path / "seed-1",
         say=print,
     )
@@ -97,12 +101,13 @@ def test_every_pooling_learns(pooling: str, small: tuple[Path, Path], tmp_path: 
 def prepared_for(sample: Path, encoder: Path, *, track: str = "bag2bag", **options) -> Prepared:
     if track != "sent2sent":
         options = {"bag_pooling": "one", **options}
-    return prepare(
+    settings = Settings(
         DataArguments(data_dir=str(sample), track=track),  # type: ignore[arg-type]
         ModelArguments(model_name_or_path=str(encoder), **options),
         RunArguments(),
         RelationTrainingArguments(output_dir="unused"),
     )
+    return prepare(settings)
 
 
 @pytest.mark.parametrize(
@@ -311,12 +316,13 @@ def test_bags_of_data_without_human_labels(bert_folder: Path, tmp_path: Path) ->
             record = {"text": "Obama in Honolulu", "relation": list(names)[i % 3], "h": head}
             lines.append(json.dumps({**record, "t": {**tail, "id": "t"}}) + "\n")
         (tmp_path / f"small_{split}.txt").write_text("".join(lines))
-    prepared = prepare(
+    settings = Settings(
         DataArguments(data="opennre", data_dir=str(tmp_path), track="bag2bag"),
         ModelArguments(model_name_or_path=str(bert_folder), bag_pooling="max"),
         RunArguments(),
         RelationTrainingArguments(output_dir="unused"),
     )
+    prepared = prepare(settings)
     assert prepared.data.splits["test"].references is None
     assert prepared.select_by == "dsgt_macro_all_f1"
     assert prepared.batches["test"].bags.sizes.tolist() == [3, 3, 3]

@@ -10,9 +10,9 @@ import pytest
 from finetune.__main__ import main
 from finetune.arguments import check_seeds
 from finetune.command_line import parse_arguments
-from finetune.processes import say_fault
-from finetune.train import seed_arguments
 from finetune.trainer_arguments import REFUSED, computes_bf16
+from finetune.training.processes import print_error
+from finetune.training.train import seed_arguments
 
 
 def error_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -53,24 +53,25 @@ def test_flags_and_settings_files_say_the_same(tmp_path: Path) -> None:
     by_flags = parse_arguments(words)
     for name in ("s.json", "s.yaml"):
         by_file = parse_arguments([str(tmp_path / name)])
-        assert by_file[:3] == by_flags[:3]
-        assert (by_file[3].learning_rate, by_file[3].bf16, by_file[3].seed_given) == (1e-4, False, False)
+        assert (by_file.data, by_file.model, by_file.run) == (by_flags.data, by_flags.model, by_flags.run)
+        training = by_file.training
+        assert (training.learning_rate, training.bf16, training.seed_given) == (1e-4, False, False)
 
 
 def test_bf16_is_decided_where_nobody_did(monkeypatch: pytest.MonkeyPatch) -> None:
     for native in (True, False):
         monkeypatch.setattr("torch.cpu.get_capabilities", lambda native=native: {"amx_bf16": native})
         assert computes_bf16(use_cpu=True) is native
-        arguments = parse_arguments(["--output_dir", "o", "--use_cpu"])[3]
+        arguments = parse_arguments(["--output_dir", "o", "--use_cpu"]).training
         assert (arguments.bf16, arguments.bf16_decided_here) == (native, True)
         for words, given in ((["--bf16"], True), (["--bf16", "false"], False)):
-            arguments = parse_arguments(["--output_dir", "o", "--use_cpu", *words])[3]
+            arguments = parse_arguments(["--output_dir", "o", "--use_cpu", *words]).training
             assert (arguments.bf16, arguments.bf16_decided_here) == (given, False)
 
 
 def test_sharding_goes_through_to_the_trainer(tmp_path: Path) -> None:
     words = ["--output_dir", "o", "--use_cpu", "--fsdp", "--fsdp_config", '{"cpu_offload": true}']
-    given = parse_arguments(words)[3]
+    given = parse_arguments(words).training
     arguments = seed_arguments(given, seed=3, folder=tmp_path, select_by=None)
     assert arguments.fsdp is True
     assert arguments.fsdp_config["cpu_offload"] is True
@@ -215,10 +216,10 @@ def test_a_fault_of_another_process_is_said_after_the_first_had_its_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("finetune.processes.time.sleep", waited.append)
+    monkeypatch.setattr("finetune.training.processes.time.sleep", waited.append)
     monkeypatch.setenv("LOCAL_RANK", "0")
-    say_fault("first")
+    print_error("first")
     assert (capsys.readouterr().err, waited) == ("error: first\n", [])
     monkeypatch.setenv("LOCAL_RANK", "1")
-    say_fault("second")
+    print_error("second")
     assert (capsys.readouterr().err, waited) == ("error: second\n", [30.0])

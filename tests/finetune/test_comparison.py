@@ -13,10 +13,10 @@ import pytest
 from scipy.stats import ttest_ind, ttest_ind_from_stats
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from finetune import comparison
-from finetune.comparison import write_comparison
-from finetune.comparison_figures import Pictures
-from finetune.nyt_h_rows import read_nyt_h
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.experiments import comparison
+from finetune.experiments.comparison import write_comparison
+from finetune.experiments.figures import Pictures
 from tests.finetune.made_runs import (
     RELATIONS,
     guesses,

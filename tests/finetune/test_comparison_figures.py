@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
-from finetune import comparison_figures
-from finetune.comparison import write_comparison
+from finetune.experiments import figures as comparison_figures
+from finetune.experiments.comparison import write_comparison
 from tests.finetune.made_runs import RELATIONS, guesses, made_data, read_csv, run_by_hand, run_of_predictions
 from weighted_f1_metric import AVERAGES, read_predictions
 

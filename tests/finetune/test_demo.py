@@ -7,8 +7,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from finetune import demo
 from finetune.__main__ import main
-from finetune.label_words import label_word_ids, read_label_words
-from finetune.prompt import check_language_model
+from finetune.encoders.label_words import label_word_ids, read_label_words
+from finetune.model.prompt import check_language_model
 
 
 def test_the_demo(

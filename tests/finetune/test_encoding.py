@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finetune.encoded_rows import EncodedRows, RowStatus
-from finetune.encoders import add_entity_tokens
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
-from finetune.markers import MarkerTokens
+from finetune.encoders.encoder_sources import add_entity_tokens
+from finetune.model.encoding import EncodedRows, RowEncoder, RowStatus
+from finetune.model.entity_inputs import EntityInput
+from finetune.model.markers import MarkerTokens
 
 MARKERS = MarkerTokens()
 

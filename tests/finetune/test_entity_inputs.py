@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerBase
 
-from finetune.encoded_rows import EncodedRows, RowStatus
-from finetune.encoders import add_entity_tokens
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import DEFINED, TYPED, EntityInput, check_combination, entity_input
+from finetune.encoders.encoder_sources import add_entity_tokens
+from finetune.model.encoding import EncodedRows, RowEncoder, RowStatus
+from finetune.model.entity_inputs import DEFINED, TYPED, EntityInput, check_combination, entity_input
 
 SENTENCE = "New York City is in New York."
 TYPES = ("person", "us_state")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from finetune.evaluation import score_records
-from finetune.relation_rows import RelationData, RelationRows
+from finetune.data.relation_rows import RelationData, RelationRows
+from finetune.report.evaluation import score_records
 
 
 def test_a_split_without_the_negative_relation_is_scored():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from finetune.experiment_file import read_experiment
-from finetune.experiments import main
+from finetune.experiments.__main__ import main
+from finetune.experiments.experiment_file import read_experiment
 
 ROOT = Path(__file__).parents[2]
 GIVEN = {

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from finetune import __main__ as command
-from finetune import experiment_runs, folder_lock
-from finetune.experiment_runs import PlannedRun, environments, num_threads
-from finetune.experiments import main
-from finetune.folder_lock import locked
+from finetune.experiments import folder_lock
+from finetune.experiments import runs as experiment_runs
+from finetune.experiments.__main__ import main
+from finetune.experiments.runs import PlannedRun, environments, locked, num_threads
 
 Results = Callable[[Path], dict]
 ROOT = Path(__file__).parents[2]
@@ -111,7 +111,7 @@ def test_killed_and_gone_on_with(
 ) -> None:
     out = tmp_path / "out"
     words = words_for(given, tmp_path / "e.yaml", out)
-    started = subprocess.Popen([sys.executable, "-m", "finetune.experiments", *words], cwd=ROOT)
+    started = subprocess.Popen([sys.executable, "-m", "finetune.experiments.__main__", *words], cwd=ROOT)
     while not (out / f"{CNN}.log").exists():
         assert started.poll() is None
         time.sleep(0.02)

@@ -14,9 +14,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from finetune import checkpoints, train
 from finetune.__main__ import main
-from finetune.relation_trainer import RelationTrainer
+from finetune.training import relation_trainer as checkpoints
+from finetune.training import train
+from finetune.training.relation_trainer import RelationTrainer
 
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]

@@ -12,9 +12,9 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
 from finetune.arguments import DataArguments
-from finetune.hub_rows import read_hub
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.readers import read_data
+from finetune.data.hub_rows import read_hub
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.data.readers import read_data
 
 ROW = {
     "token": ["Ann", "Lee", "heads", "Acme"],

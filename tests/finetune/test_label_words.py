@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from finetune.label_word_rules import generated_words
-from finetune.label_words import label_word_ids, main, read_label_words
+from finetune.encoders.label_words import label_word_ids, read_label_words
+from finetune.label_words import generated_words, main
 
 NAMES = ["NA", "/people/person/place_of_birth", "/people/deceased_person/place_of_death"]
 FIVE = ["person", "was", "born", "in", "city"]

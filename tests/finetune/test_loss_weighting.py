@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers.trainer_pt_utils import LabelSmoother
 
-from finetune.loss_weighting import label_weights
-from finetune.losses import unit_losses
+from finetune.model.modeling import unit_losses
+from finetune.training.train import label_weights
 
 # Label 1 is the negative relation; 16 examples of class 0, 1 of class 2, none of class 3.
 LABELS = np.array([0] * 16 + [1] * 3 + [2])

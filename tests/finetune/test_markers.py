@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.markers import MarkerTokens, Span, check_span, mark_sentence, marker_insertions
+from finetune.model.markers import MarkerTokens, Span, check_span, mark_sentence, marker_insertions
 
 SENTENCE = "New York City is in New York."
 

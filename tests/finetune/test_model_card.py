@@ -6,7 +6,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from finetune.model_card import model_scores, run_card, run_eval_results
+from finetune.report.model_card import model_scores, run_card, run_eval_results
 
 NAMES = ("micro", "weighted", "dodrans", "entropy", "macro", "macro_all")
 TRUTHS = ("dsgt", "magt", "magt_ds_scope")

@@ -13,8 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 
 from finetune import RelationClassifier, RelationClassifierConfig
-from finetune.batching import RowBatches
-from finetune.encoders import (
+from finetune.encoders.encoder_sources import (
     add_entity_tokens,
     build_classifier,
     load_config,
@@ -22,10 +21,11 @@ from finetune.encoders import (
     load_tokenizer,
     max_sequence_length,
 )
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
-from finetune.markers import MarkerTokens
-from finetune.representations import bare_encoder
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder
+from finetune.model.entity_inputs import EntityInput
+from finetune.model.markers import MarkerTokens
+from finetune.model.modeling import bare_encoder
 
 MARKERS = MarkerTokens()
 LABELS = ["born_in", "NA", "made_in"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from finetune.opennre import read_label_list, read_opennre
+from finetune.data.opennre import read_label_list, read_opennre
 from weighted_f1_metric import score_track
 
 LIVED, BORN = "/people/person/place_lived", "/people/person/place_of_birth"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from finetune import train
 from finetune.__main__ import main
+from finetune.training import train
 
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]

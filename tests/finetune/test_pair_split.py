@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from finetune.pair_split import with_validation
-from finetune.readers import with_na_sample
-from finetune.relation_rows import RelationData, RelationRows
+from finetune.data.readers import with_na_sample, with_validation
+from finetune.data.relation_rows import RelationData, RelationRows
 
 
 def rows_of(pairs: list[str], prefix: str = "r") -> RelationRows:

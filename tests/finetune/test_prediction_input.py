@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from finetune.markers import Span
-from finetune.prediction_input import Sentence, read_unit
+from finetune.model.markers import Span
+from finetune.model.relation_pipeline import Sentence, read_unit
 
 TEXT = "Ann was born in Bonn."
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from finetune.__main__ import main
-from finetune.train import predicted_logits
+from finetune.training.train import predicted_logits
 from weighted_f1_metric import read_predictions
 
 Words = Callable[..., list[str]]

@@ -13,15 +13,14 @@ from transformers import (
     DistilBertForMaskedLM,
 )
 
-from finetune.bag_pooling import POOLINGS, training_logits
-from finetune.batching import RowBatches
-from finetune.encoded_rows import RowStatus
-from finetune.encoders import build_classifier, load_encoder, load_tokenizer
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
-from finetune.label_words import label_word_ids
-from finetune.losses import unit_losses
-from finetune.prompt import SlotWords
+from finetune.encoders.encoder_sources import build_classifier, load_encoder, load_tokenizer
+from finetune.encoders.label_words import label_word_ids
+from finetune.model.bag_pooling import POOLINGS, training_logits
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder, RowStatus
+from finetune.model.entity_inputs import EntityInput
+from finetune.model.modeling import unit_losses
+from finetune.model.prompt import SlotWords
 
 PROMPT = EntityInput("prompt")
 SENTENCES = ["Barack Obama was born in Honolulu.", "Crème brûlée is made in Zürich, not in New York City."]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.relation_rows import RelationData, RelationRows
-from finetune.semeval import read_semeval, read_semeval2010, untagged
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.data.relation_rows import RelationData, RelationRows
+from finetune.data.semeval import read_semeval, read_semeval2010, untagged
 from nyt_h_dataset import write_sample
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

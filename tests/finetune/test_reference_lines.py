@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.markers import Span
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.reference_lines import (
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.data.reference_lines import (
     BLANK,
     changed_data,
     majority_relation,
@@ -20,7 +19,8 @@ from finetune.reference_lines import (
     untrained_records,
     without_context,
 )
-from finetune.relation_rows import RelationData, RelationRows
+from finetune.data.relation_rows import RelationData, RelationRows
+from finetune.model.markers import Span
 
 SHAPED = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
 TEXT = "Ann Lee of New York City left Rome."

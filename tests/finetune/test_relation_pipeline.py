@@ -13,9 +13,14 @@ import torch
 from transformers import pipeline
 
 from finetune import RelationClassifier, RelationPipeline
-from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
-from finetune.entity_inputs import DEFINED, TYPED, entity_input
-from finetune.relation_pipeline import batched
+from finetune.encoders.encoder_sources import (
+    add_entity_tokens,
+    build_classifier,
+    load_encoder,
+    load_tokenizer,
+)
+from finetune.model.entity_inputs import DEFINED, TYPED, entity_input
+from finetune.model.relation_pipeline import batched
 from tests.hub_clients import BLOCK
 
 Folder = Callable[[str], Path]

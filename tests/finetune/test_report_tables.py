@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from finetune.__main__ import main
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.report_tables import compared_table, report_sections
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.report.report_tables import compared_table, report_sections
 from weighted_f1_metric import read_predictions, score_track
 
 Words = Callable[..., list[str]]

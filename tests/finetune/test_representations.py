@@ -11,13 +11,17 @@ import torch
 from transformers import AutoModelForSequenceClassification, BertConfig, BertModel, ModernBertConfig
 
 from finetune.__main__ import main
-from finetune.batching import RowBatches
-from finetune.encoders import add_entity_tokens, build_classifier, load_encoder, load_tokenizer
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import DEFINED, TYPED, entity_input
-from finetune.modeling import RelationClassifier, RelationClassifierConfig
-from finetune.readers import read_nyt_h
-from finetune.representations import dropout_of, segment_ids
+from finetune.data.readers import read_nyt_h
+from finetune.encoders.encoder_sources import (
+    add_entity_tokens,
+    build_classifier,
+    load_encoder,
+    load_tokenizer,
+)
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder
+from finetune.model.entity_inputs import DEFINED, TYPED, entity_input
+from finetune.model.modeling import RelationClassifier, RelationClassifierConfig, dropout_of, segment_ids
 
 SENTENCES = [
     "New York City is in New York.",

@@ -12,9 +12,8 @@ import pytest
 
 from finetune.__main__ import main
 from finetune.command_line import parse_arguments
-from finetune.preparation import Prepared, prepare
-from finetune.results import SeedResult, read_seed
-from finetune.run_warnings import data_warnings, score_warnings
+from finetune.report.results import SeedResult, read_seed
+from finetune.training.preparation import Prepared, data_warnings, prepare, score_warnings
 from weighted_f1_metric.__main__ import main as weighted_f1
 
 Words = Callable[..., list[str]]
@@ -48,7 +47,7 @@ def test_the_screen_of_a_run(sample: Path, tmp_path: Path, words_for: Words) -> 
 
 @pytest.fixture(scope="module")
 def prepared(sample: Path, words_for: Words, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare(*parse_arguments(words_for(sample, tmp_path_factory.mktemp("none") / "run")))
+    return prepare(parse_arguments(words_for(sample, tmp_path_factory.mktemp("none") / "run")))
 
 
 def relabelled(prepared: Prepared, **labels: list[int]) -> Prepared:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.sampling import LongestFirstSampler, PlannedSampler, batch_plan
+from finetune.training.relation_trainer import LongestFirstSampler, PlannedSampler, batch_plan
 
 LENGTHS = np.random.default_rng(0).integers(5, 120, size=3333)
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from finetune.false_alarms import false_alarms, mean_false_alarms
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.seen_pairs import scores_by_seen_pairs
-from finetune.tacred import read_tacred
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.data.tacred import read_tacred
+from finetune.report.evaluation import false_alarms, mean_false_alarms, scores_by_seen_pairs
 from weighted_f1_metric import f1_family, score_track
 
 SHAPED = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from finetune.tacred import read_tacred
+from finetune.data.tacred import read_tacred
 
 TOKENS = ["Ann", "Lee", "-LRB-", "59", "-RRB-", "heads", "Acme", "."]
 RECORD = {

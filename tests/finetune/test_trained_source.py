@@ -11,7 +11,7 @@ from transformers import BertConfig
 
 from finetune import RelationClassifierConfig
 from finetune.__main__ import main
-from finetune.trained_source import check_labels
+from finetune.encoders.encoder_sources import check_labels
 
 Words = Callable[..., list[str]]
 

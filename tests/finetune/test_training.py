@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from benchmarks import training
 from finetune.__main__ import main
-from finetune.nyt_h_rows import read_nyt_h
-from finetune.semeval import read_semeval2010
+from finetune.data.nyt_h_rows import read_nyt_h
+from finetune.data.semeval import read_semeval2010
 from weighted_f1_metric import f1_family, read_predictions, score_track
 
 Words = Callable[..., list[str]]

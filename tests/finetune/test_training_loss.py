@@ -9,9 +9,9 @@ import torch
 
 from finetune.__main__ import main
 from finetune.command_line import parse_arguments
-from finetune.loss_weighting import label_weights
-from finetune.modeling import RelationClassifier
-from finetune.preparation import prepare
+from finetune.model.modeling import RelationClassifier
+from finetune.training.preparation import prepare
+from finetune.training.train import label_weights
 
 Words = Callable[..., list[str]]
 SMOOTHING = 0.1
@@ -19,7 +19,7 @@ FLAGS = ["--loss_weighting", "dodrans", "--label_smoothing_factor", str(SMOOTHIN
 
 
 def losses_by_row(words: list[str], model_folder: Path) -> np.ndarray:
-    prepared = prepare(*parse_arguments(words))
+    prepared = prepare(parse_arguments(words))
     rows, names = prepared.batches["train"], prepared.data.label_names
     model = RelationClassifier.from_pretrained(model_folder).eval()
     batch = rows.__getitems__(list(range(len(rows))))

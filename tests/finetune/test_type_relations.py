@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from finetune.batching import RowBatches
-from finetune.encoded_rows import EncodedRows, RowStatus
-from finetune.type_relations import PairIds, TypeRelations, check_types, type_names
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import EncodedRows, RowStatus
+from finetune.model.type_restriction import PairIds, TypeRelations, check_types, type_names
 
 NEGATIVE = 1
 

@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from finetune.bag_pooling import POOLINGS
-from finetune.batching import RowBatches
-from finetune.encoders import build_classifier
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
-from finetune.modeling import RelationClassifier
-from finetune.prediction_records import prediction_records
-from finetune.relation_pipeline import RelationPipeline
-from finetune.type_relations import TypeRelations
-from finetune.type_restriction import TypeRestrictionHead, label_logits
-from finetune.word_encoders import WordEncoder, WordEncoderConfig
-from finetune.word_vocabulary import word_tokenizer
+from finetune.encoders.encoder_sources import build_classifier
+from finetune.encoders.word_vectors import word_tokenizer
+from finetune.model.bag_pooling import POOLINGS
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder
+from finetune.model.entity_inputs import EntityInput
+from finetune.model.modeling import RelationClassifier
+from finetune.model.prediction_records import prediction_records
+from finetune.model.relation_pipeline import RelationPipeline
+from finetune.model.type_restriction import TypeRelations, TypeRestrictionHead, label_logits
+from finetune.model.word_encoders import WordEncoder, WordEncoderConfig
 from tests.hub_clients import BLOCK
 from weighted_f1_metric import f1_family
 

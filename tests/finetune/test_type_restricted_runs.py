@@ -12,11 +12,10 @@ from transformers import AutoModelForSequenceClassification, pipeline
 
 from finetune.__main__ import main
 from finetune.command_line import parse_arguments
-from finetune.plan import plan_lines
 from finetune.predict import main as predict
-from finetune.preparation import prepare
-from finetune.train import build_model
 from finetune.trainer_arguments import RelationTrainingArguments
+from finetune.training.preparation import plan_lines, prepare
+from finetune.training.train import build_model
 from nyt_h_dataset import write_sample
 
 Words = Callable[..., list[str]]
@@ -103,7 +102,7 @@ def test_a_run_says_nothing_that_training_does_not_have_for_the_types(
 
 def test_pairs_are_learnt_from_the_training_rows_alone(rarer: Path, tmp_path: Path, words_for: Words) -> None:
     def learnt(*more: str):
-        prepared = prepare(*parse_arguments(words_for(rarer, tmp_path / "o", HEAD, *more)))
+        prepared = prepare(parse_arguments(words_for(rarer, tmp_path / "o", HEAD, *more)))
         assert prepared.type_relations is not None
         names = prepared.data.label_names
         pairs = prepared.type_relations
@@ -133,7 +132,7 @@ def test_validation_rows_that_are_split_off_teach_no_pairs(tmp_path: Path, words
     for name in ("train", "test"):
         (tmp_path / f"{name}.json").write_text(json.dumps(records))
     words = words_for(tmp_path, tmp_path / "o", HEAD, "--data=tacred", "--validation_fraction=0.3")
-    prepared = prepare(*parse_arguments(words))
+    prepared = prepare(parse_arguments(words))
     train, validation = (prepared.data.splits[split] for split in ("train", "validation"))
     positive = train.labels != prepared.data.label_names.index("no_relation")
     assert len(validation) >= 10
@@ -170,7 +169,7 @@ def test_training_that_goes_on_keeps_the_pairs(
     (rarer / "train_nonna.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     trained = ["--model_name_or_path", str(tmp_path / "first" / "seed-42"), "--input=typed_markers"]
     words = words_for(rarer, tmp_path / "more", HEAD, *trained, "--num_train_epochs=1")
-    prepared = prepare(*parse_arguments(words))
+    prepared = prepare(parse_arguments(words))
     lines = plan_lines(prepared, RelationTrainingArguments("x"), 1)
     assert any("have relations in the training of the classifier that goes on, " in line for line in lines)
     line = next(line for line in lines if line.startswith("train: by their types"))
@@ -225,9 +224,9 @@ def test_flags_that_do_not_fit(
 def test_the_weights_start_from_the_seed(sample: Path, tmp_path: Path) -> None:
     words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "o"), "--encoder=cnn", HEAD]
     arguments = parse_arguments(words)
-    prepared = prepare(*arguments)
+    prepared = prepare(arguments)
     one, two, other = (
-        build_model(prepared, arguments[1], seed).classifier.weight.detach() for seed in (1, 1, 2)
+        build_model(prepared, arguments.model, seed).classifier.weight.detach() for seed in (1, 1, 2)
     )
     assert torch.equal(one, two)
     assert not torch.equal(one, other)

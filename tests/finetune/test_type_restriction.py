@@ -3,9 +3,8 @@
 import numpy as np
 import torch
 
-from finetune.losses import unit_losses
-from finetune.type_relations import TypeRelations
-from finetune.type_restriction import TypeRestrictionHead, label_logits
+from finetune.model.modeling import unit_losses
+from finetune.model.type_restriction import TypeRelations, TypeRestrictionHead, label_logits
 
 NA = 1
 

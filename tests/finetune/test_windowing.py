@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.windowing import kept_slices
+from finetune.model.encoding import kept_slices
 
 
 @st.composite

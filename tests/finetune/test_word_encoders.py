@@ -5,8 +5,8 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from finetune.ranking import RankingHead, ranking_loss
-from finetune.word_encoders import WordEncoder, WordEncoderConfig, piecewise_maximum
+from finetune.model.ranking import RankingHead, ranking_loss
+from finetune.model.word_encoders import WordEncoder, WordEncoderConfig, piecewise_maximum
 
 SHAPE = {
     "vocab_size": 20,

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from finetune.bag_pooling import POOLINGS
-from finetune.batching import RowBatches
-from finetune.encoders import build_classifier
-from finetune.encoding import RowEncoder
-from finetune.entity_inputs import EntityInput
-from finetune.modeling import RelationClassifier
-from finetune.ranking import ranking_loss
-from finetune.word_encoders import WordEncoder, WordEncoderConfig
-from finetune.word_vocabulary import word_tokenizer
+from finetune.encoders.encoder_sources import build_classifier
+from finetune.encoders.word_vectors import word_tokenizer
+from finetune.model.bag_pooling import POOLINGS
+from finetune.model.batching import RowBatches
+from finetune.model.encoding import RowEncoder
+from finetune.model.entity_inputs import EntityInput
+from finetune.model.modeling import RelationClassifier
+from finetune.model.ranking import ranking_loss
+from finetune.model.word_encoders import WordEncoder, WordEncoderConfig
 from tests.hub_clients import BLOCK
 
 LABELS = ["born_in", "NA", "made_in"]

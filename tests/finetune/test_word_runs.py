@@ -13,8 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from finetune.__main__ import main
 from finetune.command_line import help_text, parse_arguments
-from finetune.word_vectors import WordVectors
-from finetune.word_vocabulary import build_word_encoder, word_tokenizer
+from finetune.encoders.word_vectors import WordVectors, build_word_encoder, word_tokenizer
 
 QUICK = ["--disable_tqdm=true", "--logging_strategy=no", "--bf16=false"]
 
@@ -109,8 +108,8 @@ def test_a_pretrained_encoder_has_no_vector_of_the_sentence(
 
 
 def arguments_of(*words: str):
-    _, model, _, training = parse_arguments(["--data_dir=x", "--output_dir=y", *words])
-    return model, training
+    settings = parse_arguments(["--data_dir=x", "--output_dir=y", *words])
+    return settings.model, settings.training
 
 
 def test_presets_are_defaults_that_flags_override() -> None:
@@ -129,7 +128,8 @@ def test_presets_are_defaults_that_flags_override() -> None:
 def test_a_settings_file_has_the_presets_too(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text(json.dumps({"data_dir": "x", "output_dir": "y", "encoder": "cnn", "max_length": 70}))
-    _, model, _, training = parse_arguments([str(path)])
+    given = parse_arguments([str(path)])
+    model, training = given.model, given.training
     assert (model.representation, model.max_length, training.learning_rate) == ("sentence", 70, 1e-3)
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from finetune import word_vectors
-from finetune.word_vectors import read_word_vectors
-from finetune.word_vocabulary import UNKNOWN, word_tokenizer
+from finetune.encoders import word_vectors
+from finetune.encoders.word_vectors import UNKNOWN, read_word_vectors, word_tokenizer
 
 NOT_FOUND = np.full((1, 4), -1)
 

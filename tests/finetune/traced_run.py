@@ -14,8 +14,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from finetune.__main__ import main
-from finetune.processes import leave, writes
-from finetune.progress import EvaluationLines
+from finetune.training.processes import is_main_process, leave
+from finetune.training.relation_trainer import EvaluationLines
 
 
 def traced(trace: str, words: list[str]) -> int:
@@ -28,7 +28,7 @@ def traced(trace: str, words: list[str]) -> int:
         )
 
     def on_train_end(callback: Any, args: Any, state: Any, control: Any, **given: Any) -> None:
-        if writes():
+        if is_main_process():
             logs = [(entry["step"], entry["loss"]) for entry in state.log_history if "loss" in entry]
             Path(trace).write_text(json.dumps(logs))
 

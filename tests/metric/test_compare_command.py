@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from weighted_f1_metric.compare_command import add_compare_parser
-from weighted_f1_metric.run_files import read_systems
+from weighted_f1_metric.commands.compare import add_compare_parser
+from weighted_f1_metric.significance.run_measures import read_systems
 
 SIGNATURE = {"magt": "truth:magt|data:abc|v:0.1.0", "dsgt": "truth:dsgt|data:abc|v:0.1.0"}
 

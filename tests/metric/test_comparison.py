@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from weighted_f1_metric.comparison import compare_runs, effect_word, holm_adjusted
-from weighted_f1_metric.run_measures import run_measures
+from weighted_f1_metric.significance.comparison import compare_runs, effect_word, holm_adjusted
+from weighted_f1_metric.significance.run_measures import run_measures
 
 PAPER = Path(__file__).parents[3] / "shared" / "data" / "paper_b_tables.json"
 needs_paper = pytest.mark.skipif(

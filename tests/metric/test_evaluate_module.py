@@ -14,7 +14,7 @@ import pytest
 
 import weighted_f1_metric
 from weighted_f1_metric import f1_family, make_compute_metrics, score_track
-from weighted_f1_metric.track_batches import unit_records
+from weighted_f1_metric.track_statistics import unit_records
 
 FOLDER = Path(weighted_f1_metric.__file__).parent
 ENTRY = FOLDER / "weighted_f1_metric.py"

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 from matplotlib.figure import Figure
 
-from weighted_f1_metric import plots, ranking_plots
-from weighted_f1_metric.average_plots import plot_averages
 from weighted_f1_metric.counts import class_counts
 from weighted_f1_metric.exponent_curve import exponent_curve
 from weighted_f1_metric.family import family_from_counts
+from weighted_f1_metric.figures import plots, ranking_plots
+from weighted_f1_metric.figures.plots import plot_averages
 from weighted_f1_metric.ranking import pr_curve, ranking_measures
 from weighted_f1_metric.weighting import class_weights
 
@@ -115,7 +115,7 @@ def test_styles_are_distinct_and_colours_are_okabe_and_itos():
 
 
 def test_ten_series_differ_by_colour_and_line_or_marker():
-    looks = [plots._style(number, markers=True) for number in range(10)]
+    looks = [plots.line_style(number, markers=True) for number in range(10)]
     assert len({(look["color"], str(look["linestyle"])) for look in looks}) == 10
     assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 10
 

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics import auc as sklearn_auc
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from weighted_f1_metric.ranking import pr_curve, rank_candidates, ranking_measures
-from weighted_f1_metric.relation_coverage import _hit_probability
+from weighted_f1_metric.ranking import _hit_probability, pr_curve, rank_candidates, ranking_measures
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
 needs_data = pytest.mark.skipif(

@@ -9,11 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weighted_f1_metric.bag_counts import BagCounts, counts_by_bag, differences_by_bag, split_counts
-from weighted_f1_metric.bag_draws import _multinomial, drawn_bags, exchanged_bags
 from weighted_f1_metric.counts import class_counts
 from weighted_f1_metric.family import f1_family
-from weighted_f1_metric.resampling import bootstrap_interval, randomization_test
+from weighted_f1_metric.significance.bag_counts import (
+    BagCounts,
+    counts_by_bag,
+    differences_by_bag,
+    split_counts,
+)
+from weighted_f1_metric.significance.resampling import (
+    _multinomial,
+    bootstrap_interval,
+    drawn_bags,
+    exchanged_bags,
+    randomization_test,
+)
 
 OPTIONS = {"negative_label": "NA", "labels": ["NA", "a", "b", "c"]}
 

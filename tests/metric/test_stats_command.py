@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from weighted_f1_metric.label_files import read_label_file
-from weighted_f1_metric.stats_command import add_stats_parser
+from weighted_f1_metric.commands.prediction_files import read_label_file
+from weighted_f1_metric.commands.stats import add_stats_parser
 
 KEY = Path(__file__).parents[3] / "shared" / "data" / "semeval2010" / "TEST_KEY_DIRECTED.txt"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from weighted_f1_metric.figures.track_figures import track_coverage, track_curve
 from weighted_f1_metric.ranking import pr_curve, ranking_measures
-from weighted_f1_metric.track_curves import track_coverage, track_curve
 from weighted_f1_metric.track_statistics import track_statistics
 
 # The distant pairs of b0 are born_in (yes) and lives_in (no), that of b1 is lives_in (yes).

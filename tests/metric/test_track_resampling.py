@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weighted_f1_metric.resampling import bootstrap_interval, randomization_test
+from weighted_f1_metric.significance.resampling import bootstrap_interval, randomization_test
 from weighted_f1_metric.tracks import score_track
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"

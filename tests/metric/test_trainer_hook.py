@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from weighted_f1_metric import f1_family, make_compute_metrics, score_track
-from weighted_f1_metric.eval_outputs import relation_scores
+from weighted_f1_metric.trainer_hook import relation_scores
 
 NAMES = ["NA", "born_in", "lives_in"]
 LABELS = np.array([1, 1, 2, 0])

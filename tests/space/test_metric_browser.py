@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weighted_f1_metric import f1_family, score_track
-from weighted_f1_metric.prediction_files import read_predictions, read_references, read_relations
+from weighted_f1_metric.commands.prediction_files import read_predictions, read_references, read_relations
 
 AVERAGES = ("micro", "weighted", "dodrans", "entropy", "macro")
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from weighted_f1_metric import compare_runs, score_track
-from weighted_f1_metric.prediction_files import read_predictions, read_references, read_relations
+from weighted_f1_metric.commands.prediction_files import read_predictions, read_references, read_relations
 from weighted_f1_metric.space import drawn
 from weighted_f1_metric.space.compare_page import compare_page
 from weighted_f1_metric.space.score_page import labels_page, track_page

@@ -15,24 +15,16 @@ from .pages import (
     percent,
     text_html,
 )
-from .uploads import (
-    NEUTRAL_MESSAGE,
-    BadUpload,
-    RequestLimit,
-    UploadLimits,
-    checked_upload,
-    drawn,
-    in_page,
-)
+from .uploads import NEUTRAL_MESSAGE, RequestLimit, UploadError, UploadLimits, checked_upload, drawn, in_page
 
 __all__ = [
     "EXAMPLE_SYSTEMS",
     "NEUTRAL_MESSAGE",
     "PAGE_CSS",
-    "BadUpload",
     "Page",
     "RequestLimit",
     "SafeHtml",
+    "UploadError",
     "UploadLimits",
     "checked_upload",
     "csv_text",

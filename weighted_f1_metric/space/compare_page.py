@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..compare_command import two_systems_text
-from ..comparison import compare_runs
-from ..run_files import read_systems
-from ..run_measures import Run
+from ..commands.compare import two_systems_text
+from ..significance.comparison import compare_runs
+from ..significance.run_measures import Run, read_systems
 from .pages import Page, download_link, text_html
-from .uploads import BadUpload, UploadLimits, checked_upload
+from .uploads import UploadError, UploadLimits, checked_upload
 
 LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000)
 MAX_FILES = 100
@@ -29,12 +28,12 @@ def compare_page(
         name_a, name_b: what the page calls them; "" for A and B.
 
     Raises:
-        BadUpload: no files, too many, too large, or no text; names that are too long or equal.
+        UploadError: no files, too many, too large, or no text; names that are too long or equal.
         TypeError, ValueError: as `read_systems` and `compare_runs`.
     """
     names = (_name(name_a) or "A", _name(name_b) or "B")
     if names[0] == names[1]:
-        raise BadUpload(f"Both systems are called {names[0]!r}; give them different names.")
+        raise UploadError(f"Both systems are called {names[0]!r}; give them different names.")
     compared = compare_runs(runs_a=_runs(files_a, names[0]), runs_b=_runs(files_b, names[1]))
     text = two_systems_text(names, compared)
     numbers = {measure: comparison.to_json() for measure, comparison in compared.items()}
@@ -49,14 +48,14 @@ def compare_page(
 def _name(text: str) -> str:
     name = " ".join(text.split())
     if len(name) > MAX_NAME_LENGTH:
-        raise BadUpload(f"A name has {len(name):,} characters, at most {MAX_NAME_LENGTH}.")
+        raise UploadError(f"A name has {len(name):,} characters, at most {MAX_NAME_LENGTH}.")
     return name
 
 
 def _runs(files: Sequence[str] | None, name: str) -> list[Run]:
     if not files:
-        raise BadUpload(f"There are no results of {name}; upload a results file for each run.")
+        raise UploadError(f"There are no results of {name}; upload a results file for each run.")
     if len(files) > MAX_FILES:
-        raise BadUpload(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
+        raise UploadError(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
     paths = [checked_upload(file, f"results file of {name}", LIMITS) for file in files]
     return [run for path in map(Path, paths) for runs in read_systems([path]).values() for run in runs]

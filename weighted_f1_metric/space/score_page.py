@@ -11,20 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..comparison_table import truth_name
+from ..commands.prediction_files import read_label_file, read_predictions, read_references, read_relations
 from ..counts import ClassCounts, class_counts
 from ..family import family_from_counts
-from ..label_files import read_label_file
-from ..plots import plot_class_weights, plot_f1_by_support
-from ..prediction_files import read_predictions, read_references, read_relations
+from ..figures.plots import plot_class_weights, plot_f1_by_support
+from ..figures.track_figures import draw_track_figures
 from ..signature import data_fingerprint, signature
-from ..tables import RANKING_NAMES, track_notes, track_table, twins_note
-from ..track_figures import draw_track_figures
+from ..tables import RANKING_NAMES, track_notes, track_table, truth_name, twins_note
 from ..tracks import score_track
 from ..validation import quoted
 from ..weighting import AVERAGES
 from .pages import Page, csv_text, download_link, html_table, percent, text_html
-from .uploads import BadUpload, UploadLimits, checked_upload
+from .uploads import UploadError, UploadLimits, checked_upload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +65,7 @@ def labels_page(
         macro_over: as in `f1_family`.
 
     Raises:
-        BadUpload: a column is missing, given twice, too large, or no text; too many or too long labels.
+        UploadError: a column is missing, given twice, too large, or no text; too many or too long labels.
         TypeError, ValueError: as `read_label_file` and `f1_family`.
     """
     columns = {
@@ -77,11 +75,11 @@ def labels_page(
     distinct = set().union(*columns.values())
     longest = max(distinct, key=len)
     if len(longest) > MAX_LABEL_LENGTH:
-        raise BadUpload(
+        raise UploadError(
             f"A label has {len(longest):,} characters, at most {MAX_LABEL_LENGTH}: {longest[:40]!r}..."
         )
     if len(distinct) > MAX_LABELS:
-        raise BadUpload(
+        raise UploadError(
             f"There are {len(distinct):,} different labels, at most {MAX_LABELS:,}. Give one label a line, "
             "and nothing else on it."
         )
@@ -121,7 +119,7 @@ def track_page(
     """The page of a prediction file on a track, against a test file in NYT-H's format.
 
     Raises:
-        BadUpload: a file is missing, too large, or no text.
+        UploadError: a file is missing, too large, or no text.
         TypeError, ValueError: as `read_predictions`, `read_references`, `read_relations`, `score_track`.
     """
     inputs: dict[str, Any] = {
@@ -170,20 +168,20 @@ def track_page(
 def _labels(text: str, path: str | None, what: str) -> list[str]:
     """The labels of one column."""
     if text.strip() and path:
-        raise BadUpload(f"The {what} are given twice: clear the pasted text, or remove {Path(path).name}.")
+        raise UploadError(f"The {what} are given twice: clear the pasted text, or remove {Path(path).name}.")
     if path and Path(path).suffix.lower() == ".csv":
         return _csv_column(checked_upload(path, what, LIMITS), what)
     if path:
         return read_label_file(checked_upload(path, what, LIMITS))
     if not text.strip():
-        raise BadUpload(f"There are no {what}; paste them, one label a line, or upload a file.")
+        raise UploadError(f"There are no {what}; paste them, one label a line, or upload a file.")
     with tempfile.TemporaryDirectory() as folder:
         pasted = Path(folder) / f"pasted {what}"
         pasted.write_text(text, encoding="utf-8")
         try:
             return read_label_file(checked_upload(pasted, what, LIMITS))
         except ValueError as error:
-            raise BadUpload(str(error).replace(str(pasted), pasted.name)) from None
+            raise UploadError(str(error).replace(str(pasted), pasted.name)) from None
 
 
 def _csv_column(file: Path, what: str) -> list[str]:
@@ -196,7 +194,7 @@ def _csv_column(file: Path, what: str) -> list[str]:
             found = [[index for index, name in enumerate(header) if name in those] for those in names]
             columns = found[0] or found[1]
             if len(columns) != 1:
-                raise BadUpload(
+                raise UploadError(
                     f"{file.name}: the first line must name the columns, exactly one of them a column of "
                     f"{what} ({', '.join((*names[0], *names[1]))}); it names {quoted(header)}."
                 )
@@ -205,15 +203,15 @@ def _csv_column(file: Path, what: str) -> list[str]:
                 if not row:
                     continue
                 if len(row) != len(header):
-                    raise BadUpload(
+                    raise UploadError(
                         f"{file.name}, line {reader.line_num}: {len(row)} cells, where the header has "
                         f"{len(header)}."
                     )
                 labels.append(row[columns[0]].strip())
     except csv.Error as error:
-        raise BadUpload(f"{file.name}, line {reader.line_num}: not valid CSV ({error}).") from None
+        raise UploadError(f"{file.name}, line {reader.line_num}: not valid CSV ({error}).") from None
     if not labels:
-        raise BadUpload(f"{file.name} holds a header and no label.")
+        raise UploadError(f"{file.name} holds a header and no label.")
     return labels
 
 

@@ -38,7 +38,7 @@ class UploadLimits:
     num_rows: int
 
 
-class BadUpload(ValueError):
+class UploadError(ValueError):
     """An upload that is refused; its text is meant for the page."""
 
 
@@ -51,16 +51,16 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
         limits: the most that is read.
 
     Raises:
-        BadUpload: no file, an empty or too large one, too many lines, no UTF-8 text.
+        UploadError: no file, an empty or too large one, too many lines, no UTF-8 text.
     """
     if path is None:
-        raise BadUpload(f"There is no {what}; upload one.")
+        raise UploadError(f"There is no {what}; upload one.")
     file = Path(path)
     size = file.stat().st_size
     if not size:
-        raise BadUpload(f"{file.name} is empty.")
+        raise UploadError(f"{file.name} is empty.")
     if size > limits.num_bytes:
-        raise BadUpload(f"{file.name} has {size:,} bytes; at most {limits.num_bytes:,} are read here.")
+        raise UploadError(f"{file.name} has {size:,} bytes; at most {limits.num_bytes:,} are read here.")
     decoder = codecs.getincrementaldecoder("utf-8")()
     rows = 1
     with file.open("rb") as stream:
@@ -69,16 +69,16 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
             try:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError:
-                raise BadUpload(f"{file.name} is no UTF-8 text (near line {rows:,}).") from None
+                raise UploadError(f"{file.name} is no UTF-8 text (near line {rows:,}).") from None
             if not chunk:
                 break
             if len(chunk.translate(None, _CONTROL)) < len(chunk):
-                raise BadUpload(
+                raise UploadError(
                     f"{file.name} is no text file: it holds control characters (near line {rows:,})."
                 )
             rows += chunk.count(b"\n")
     if rows - 1 > limits.num_rows:
-        raise BadUpload(f"{file.name} has {rows - 1:,} lines; at most {limits.num_rows:,} are read here.")
+        raise UploadError(f"{file.name} has {rows - 1:,} lines; at most {limits.num_rows:,} are read here.")
     return file
 
 
@@ -164,7 +164,7 @@ class RequestLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self.num_bytes:
-                raise _TooLarge
+                raise _TooLargeError
             return message
 
         async def watched(message: Any) -> None:
@@ -174,7 +174,7 @@ class RequestLimit:
 
         try:
             await self.app(scope, counted, watched)
-        except _TooLarge:
+        except _TooLargeError:
             if not started:
                 await self._refuse(send)
 
@@ -185,5 +185,5 @@ class RequestLimit:
         await send({"type": "http.response.body", "body": text})
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     """A body that has passed the limit."""

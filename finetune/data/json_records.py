@@ -1,0 +1,84 @@
+"""JSON data files as raw records with their places: an object a line, or one array."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .relation_rows import RowError
+
+BOM = b"\xef\xbb\xbf"
+
+
+def json_lines(path: Path, *, shape: str) -> Iterator[tuple[str, bytes]]:
+    """File and line, and the bytes, of every line that is not blank; `parsed_line` makes an object of them.
+
+    Args:
+        path: The file.
+        shape: What the file should look like, for the messages.
+
+    Raises:
+        ValueError: The file is empty, or is one JSON array.
+    """
+    content = path.read_bytes().removeprefix(BOM)
+    if not content.strip():
+        raise ValueError(f"{path} is empty; it must hold {shape}.")
+    if content.lstrip().startswith(b"["):
+        raise ValueError(
+            f"{path} begins with a JSON array; it must hold {shape}. Arrays are read with `--data tacred`."
+        )
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield f"{path}, line {number}", line
+
+
+def parsed_line(line: bytes) -> dict[str, Any]:
+    """The object of a line.
+
+    Raises:
+        RowError: Bytes that are not UTF-8, or anything but one JSON object.
+    """
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RowError(f"byte {error.start + 1} is not UTF-8; convert the file to UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise RowError(f"not a JSON object: {error.msg}, column {error.colno}") from error
+    return as_object(record)
+
+
+def as_object(record: Any) -> dict[str, Any]:
+    """The record, which must be a JSON object (RowError)."""
+    if not isinstance(record, dict):
+        raise RowError(f"a record must be a JSON object; got {json.dumps(record):.60}")
+    return record
+
+
+def json_array(path: Path, *, shape: str) -> Iterator[tuple[str, Any]]:
+    """File and number, and the value, of every entry of an array.
+
+    Raises:
+        ValueError: The file is empty, not UTF-8, not JSON, or holds anything but an array.
+    """
+    content = path.read_bytes().removeprefix(BOM)
+    if not content.strip():
+        raise ValueError(f"{path} is empty; it must hold {shape}.")
+    try:
+        records = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8.") from error
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and content.lstrip().startswith(b"{"):
+            raise ValueError(
+                f"{path} holds a JSON object a line; it must hold {shape}. Lines are read with `--data "
+                "opennre`."
+            ) from error
+        raise ValueError(f"{path}, line {error.lineno}: not JSON: {error.msg}.") from error
+    if not isinstance(records, list):
+        raise ValueError(f"{path} holds a JSON {type(records).__name__}; it must hold {shape}.")
+    for number, record in enumerate(records, start=1):
+        name = record.get("id") if isinstance(record, dict) else None
+        yield f"{path}, record {number}" + ("" if name is None else f" (id {name})"), record

@@ -1,0 +1,29 @@
+"""NYT-H as rows: what `load_nyt_h` gives, with its human labels."""
+
+from __future__ import annotations
+
+from .hub_rows import column_paths, split_records
+from .relation_rows import RelationData, relation_data
+
+
+def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
+    """NYT-H: train with its sampled NA rows, validation and test; "na", all NA rows, when asked for.
+
+    Raises:
+        FileNotFoundError: The folder or a file is not there.
+        ValueError: A file is broken, or a split is empty.
+    """
+    from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h
+
+    loaded = load_nyt_h(data_dir, "sentence")
+    wanted = ("train", "validation", "test", *(("na",) if with_na else ()))
+    paths = column_paths()
+    return relation_data(
+        name="nyt_h",
+        splits={
+            split: split_records(loaded[split], paths, where=f"{data_dir}, {split}", split=split)
+            for split in wanted
+        },
+        label_names=tuple(loaded["test"].features["relation"].names),
+        negative_relation=NEGATIVE_RELATION,
+    )

@@ -1,0 +1,192 @@
+"""Data in the format of OpenNRE: one JSON object a line, a list of relations beside it.
+
+A record has `text` with character offsets or `token` with token offsets, both half-open::
+
+    {"text": "Ann left Rome.", "relation": "/people/person/place_lived",
+     "h": {"id": "m.1", "name": "Ann", "pos": [0, 3]}, "t": {"id": "m.2", "name": "Rome", "pos": [9, 13]}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..model.markers import Span
+from .json_records import json_lines, parsed_line
+from .relation_rows import (
+    RelationData,
+    RelationRecord,
+    RowError,
+    collected,
+    entity_pair,
+    is_integer,
+    joined,
+    needed,
+    relation_data,
+    with_negative,
+)
+
+SPLITS = {"train": ("train",), "validation": ("val", "valid", "dev", "validation"), "test": ("test",)}
+ENDINGS = (".txt", ".json", ".jsonl")
+LABEL_LIST = "rel2id.json"
+ANNOTATED = "anno_relation_list"
+# The names that OpenNRE itself takes for the negative relation.
+NEGATIVES = ("NA", "na", "no_relation", "Other", "Others")
+SHAPE = "one JSON object a line with `text` or `token`, `h`, `t` and `relation`"
+
+
+def read_opennre(
+    data_dir: str, *, negative_relation: str | None = None, equal_spans: str = "error"
+) -> RelationData:
+    """A folder with [NAME_]train.txt, [NAME_]test.txt, perhaps [NAME_]val.txt, and [NAME_]rel2id.json.
+
+    A bag is the pair of the entities' ids (of their names where they have no id). Where the test records have
+    `anno_relation_list` (NYT10m), human labels are told from distant ones: `relation`, where it is there, is
+    the distant label, and a row per annotated relation beyond it is added with the answer yes, so that MAGT
+    is exactly the annotated facts; DSGT then also counts the annotated relations that were no distant label.
+
+    Args:
+        data_dir: The folder.
+        negative_relation: Default: the one of NEGATIVES that rel2id.json has.
+        equal_spans: "error" or "keep".
+
+    Raises:
+        FileNotFoundError: The folder or one of the files is not there.
+        ValueError: Several files for one split, records that cannot be used (the first and the total), a
+            relation that rel2id.json lacks, an empty split, no negative relation.
+    """
+    files = _files(Path(data_dir))
+    label_names = read_label_list(files.pop("labels"))
+    if negative_relation is None:
+        negative_relation = next((name for name in NEGATIVES if name in label_names), None)
+    label_names = with_negative(label_names, negative_relation, where=data_dir)
+    negative = str(negative_relation)
+    annotated = any(ANNOTATED in parsed_line(line) for _, line in _first(files["test"]))
+    splits, notes = {}, []
+    for split, path in files.items():
+        parse = _parser(negative=negative, annotated=annotated and split == "test", split=split)
+        numbered = enumerate(json_lines(path, shape=SHAPE))
+        raws = ((where, (number, line)) for number, (where, line) in numbered)
+        splits[split] = collected(raws, parse, equal_spans=equal_spans, relations=frozenset(label_names))
+    if annotated:
+        num_records = len({record.name.partition("|")[0] for record in splits["test"]})
+        notes.append(
+            f"test: {num_records:,} records with {ANNOTATED}, {len(splits['test']):,} rows (one per relation)"
+        )
+    return relation_data(
+        name="opennre",
+        splits=splits,
+        label_names=label_names,
+        negative_relation=negative,
+        notes=notes,
+    )
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Split (and "labels") -> its file."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"`data_dir` {str(folder)!r} is not a folder.")
+    found: dict[str, Path] = {}
+    wanted = {
+        **{split: (names, ENDINGS) for split, names in SPLITS.items()},
+        "labels": (("rel2id",), (".json",)),
+    }
+    for what, (stems, endings) in wanted.items():
+        fitting = sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix in endings and any(path.stem == s or path.stem.endswith(f"_{s}") for s in stems)
+        )
+        if len(fitting) > 1:
+            listed = ", ".join(path.name for path in fitting)
+            raise ValueError(f"{folder} has several files for {what}: {listed}; leave one of them.")
+        if fitting:
+            found[what] = fitting[0]
+        elif what != "validation":
+            name = LABEL_LIST if what == "labels" else f"{stems[0]}.txt"
+            raise FileNotFoundError(f"{folder} has no {name} and no *_{name}; it is needed for {what}.")
+    return found
+
+
+def _first(path: Path) -> Iterator[tuple[str, bytes]]:
+    """At most one line, one that is an object."""
+    for where, line in json_lines(path, shape=SHAPE):
+        try:
+            parsed_line(line)
+        except RowError:
+            continue
+        yield where, line
+        return
+
+
+def read_label_list(path: Path) -> tuple[str, ...]:
+    """The names of a rel2id.json in the order of their ids.
+
+    Raises:
+        ValueError: Not a JSON object of name -> id, or the ids are not 0, 1, 2, ... each once.
+    """
+    try:
+        ids = json.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}.") from error
+    if not isinstance(ids, dict) or not all(is_integer(value) for value in ids.values()):
+        raise ValueError(f"{path} must hold one JSON object from relation names to integers.")
+    names = sorted(ids, key=ids.__getitem__)
+    if [ids[name] for name in names] != list(range(len(ids))):
+        raise ValueError(
+            f"{path}: the ids must be 0 to {len(ids) - 1}, each once; got {sorted(ids.values())}."
+        )
+    return tuple(names)
+
+
+def _parser(
+    *, negative: str, annotated: bool, split: str
+) -> Callable[[tuple[int, bytes]], Iterator[RelationRecord]]:
+    def parse(raw: tuple[int, bytes]) -> Iterator[RelationRecord]:
+        number, line = raw
+        record = parsed_line(line)
+        sentence, head, tail = _text_and_spans(record)
+        entities = [
+            str(record[key].get("id") or record[key].get("name") or sentence[span.start : span.end])
+            for key, span in (("h", head), ("t", tail))
+        ]
+        pair = "\t".join(entities) if "id" in record["h"] else entity_pair(*entities)
+        labels = _labels(record, negative=negative, annotated=annotated)
+        for place, (relation, answer) in enumerate(labels):
+            name = f"{split}#{number}" + (f"|{relation}" if place else "")
+            yield RelationRecord(name, sentence, head, tail, relation, pair, pair, None, answer)
+
+    return parse
+
+
+def _labels(record: Mapping[str, Any], *, negative: str, annotated: bool) -> Sequence[tuple[str, str | None]]:
+    """The relations of a record, each with the human answer; the distant label first."""
+    if not annotated:
+        return [(needed(record, "relation"), None)]
+    answers = needed(record, ANNOTATED, list)
+    for relation in answers:
+        if not isinstance(relation, str):
+            raise RowError(f"`{ANNOTATED}` must hold names of relations; got {relation!r:.60}")
+    true = [relation for relation in dict.fromkeys(answers) if relation != negative]
+    distant = needed(record, "relation") if "relation" in record else negative
+    if distant == negative:
+        return [(relation, "yes") for relation in true] or [(negative, "unk")]
+    added = [(relation, "yes") for relation in true if relation != distant]
+    return [(distant, "yes" if distant in true else "no"), *added]
+
+
+def _text_and_spans(record: Mapping[str, Any]) -> tuple[str, Span, Span]:
+    places: list[tuple[str, Any, Any]] = []
+    for key, name in (("h", "head"), ("t", "tail")):
+        position = needed(needed(record, key, dict), "pos", list)
+        if len(position) != 2 or not all(is_integer(value) for value in position):
+            raise RowError(f"`{key}.pos` must be two integers, start and end; got {position!r:.60}")
+        places.append((name, *position))
+    if "text" in record:
+        return needed(record, "text"), Span(*places[0][1:]), Span(*places[1][1:])
+    if "token" not in record:
+        raise RowError(f"the keys `text` and `token` are missing; the record has {', '.join(record)}")
+    sentence, (head, tail) = joined(needed(record, "token", list), spans=places)
+    return sentence, head, tail

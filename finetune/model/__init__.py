@@ -1,0 +1,1 @@
+"""What travels with a saved model: flat, with relative imports only."""

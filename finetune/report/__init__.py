@@ -1,0 +1,1 @@
+"""From predictions to scores, results, figures and the card of a run."""

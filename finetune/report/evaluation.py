@@ -1,0 +1,166 @@
+"""The numbers made from the prediction records of one split."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weighted_f1_metric import data_fingerprint, f1_family, score_track, signature
+
+from ..data.bag_units import scored_track
+from ..data.relation_rows import RelationData, RelationRows
+
+
+def is_scored_by_track(data: RelationData, *, track: str, multi_label: bool) -> bool:
+    """Whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
+    return data.has_human_labels or track != "sent2sent" or multi_label
+
+
+def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
+    """The records that `score_track` reads; data without human labels count as unjudged."""
+    rows = data.splits[split]
+    if rows.references is not None:
+        return rows.references
+    return [
+        {"instance_id": name, "bag_id": bag, "relation": data.label_names[label], "bag_label": "unk"}
+        for name, bag, label in zip(rows.row_names, rows.pair_names, rows.labels.tolist(), strict=True)
+    ]
+
+
+def score_records(
+    *, data: RelationData, split: str, track: str, records: list[dict[str, Any]], multi_label: bool = False
+) -> dict[str, Any]:
+    """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
+
+    The classes of each prefix are under `{prefix}_per_class` (`per_class` without one), as in `f1_family`.
+
+    What `is_scored_by_track` names is scored by `score_track`, the validation split of bag2sent as bags; the
+    rest by `f1_family` over the labels without the negative relation and, where labels have a direction, by
+    group under `official_`.
+    """
+    if is_scored_by_track(data, track=track, multi_label=multi_label):
+        scores = score_track(
+            track=scored_track(track, split),
+            references=references_of(data, split),
+            predictions=records,
+            relations=[name for name in data.label_names if name != data.negative_relation],
+            negative_relation=data.negative_relation,
+            per_class=True,
+        )
+        return {**scores, "signature": scores.pop("signatures")}
+    return _family(data, data.splits[split], [record["pred"] for record in records])
+
+
+def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dict[str, Any]:
+    gold = [data.label_names[label] for label in rows.labels.tolist()]
+    positive = [name for name in data.label_names if name != data.negative_relation]
+    fingerprint = data_fingerprint(list(zip(rows.row_names, gold, strict=True)))
+    result: dict[str, Any] = {}
+    undefined: list[str] = []
+    signatures = {}
+    parts: list[tuple[str, dict[str, Any]]] = [("", {})]
+    if data.groups is not None:
+        parts.append(("official_", {"groups": data.groups, "averages": ("macro",)}))
+    for prefix, chosen in parts:
+        options = {"negative_label": data.negative_relation, **chosen}
+        scores = f1_family(
+            predictions=predicted, references=gold, labels=data.label_names, per_class=True, **options
+        )
+        undefined += [prefix + name for name in scores.pop("undefined")]
+        result |= {prefix + name: value for name, value in scores.items()}
+        signatures[prefix.rstrip("_") or "f1_family"] = signature(
+            labels=positive, data=fingerprint, **options
+        )
+    result["num_units"] = len(rows)
+    return {**result, "undefined": undefined, "signature": signatures}
+
+
+def numbers_only(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
+    """The flat numbers of a score dict, without `echo`, `undefined` and `signature`."""
+    return {name: value for name, value in scores.items() if value is None or isinstance(value, (int, float))}
+
+
+def false_alarms(records: Sequence[Mapping[str, Any]], *, negative_relation: str) -> dict[str, Any]:
+    """The share of units that were given a relation, and the same for each relation.
+
+    Returns:
+        `num_units`, `share` in [0, 1], and `relations`: relation -> share of all units that were given it,
+        the most frequent first; relations without a false alarm are left out. Where several relations are
+        predicted for a unit, each counts once.
+
+    >>> false_alarms([{"pred": "NA"}, {"pred": "born"}, {"pred": []}, {"pred": "NA"}], negative_relation="NA")
+    {'num_units': 4, 'share': 0.25, 'relations': {'born': 0.25}}
+    """
+    said: Counter[str] = Counter()
+    num_alarms = 0
+    for record in records:
+        predicted = [record["pred"]] if isinstance(record["pred"], str) else record["pred"]
+        positive = {relation for relation in predicted if relation != negative_relation}
+        said.update(sorted(positive))
+        num_alarms += bool(positive)
+    total = len(records)
+    return {
+        "num_units": total,
+        "share": num_alarms / total,
+        "relations": {relation: count / total for relation, count in said.most_common()},
+    }
+
+
+def mean_false_alarms(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Mean over the seeds of what `false_alarms` gives; `sd` (ddof = 1) of the share, None for one seed.
+
+    >>> one, two = ({"num_units": 4, "share": s, "relations": {"born": s}} for s in (0.25, 0.75))
+    >>> mean_false_alarms([one, two])["relations"]
+    {'born': 0.5}
+    """
+    shares = [run["share"] for run in runs]
+    relations: Counter[str] = Counter()
+    for run in runs:
+        relations.update(run["relations"])
+    return {
+        "num_units": runs[0]["num_units"],
+        "share": statistics.fmean(shares),
+        "sd": statistics.stdev(shares) if len(shares) > 1 else None,
+        "relations": {relation: total / len(runs) for relation, total in relations.most_common()},
+    }
+
+
+PARTS = ("seen", "unseen")
+
+
+def scores_by_seen_pairs(
+    *, data: RelationData, track: str, records: Sequence[dict[str, Any]], **scoring: Any
+) -> dict[str, dict[str, float | int | None]]:
+    """The numbers of the units whose entity pair is among the training rows ("seen"), and of the others.
+
+    A unit is a row or, on bag2bag, a bag. The training rows are those of the train split with its negative
+    rows, without what went into the validation split. A part without units has `num_units` 0 and no scores.
+
+    Args:
+        data: With the splits "train" and "test".
+        track: The track.
+        records: The predictions of all test units, in any order.
+        scoring: More arguments of `evaluation.score_records`.
+    """
+    test = data.splits["test"]
+    known = set(data.splits["train"].entity_pairs)
+    seen = np.array([pair in known for pair in test.entity_pairs])
+    in_bags = track == "bag2bag"
+    scores: dict[str, dict[str, float | int | None]] = {}
+    for part, chosen in zip(PARTS, (seen, ~seen), strict=True):
+        if not chosen.any():
+            scores[part] = {"num_units": 0}
+            continue
+        rows = test.select(np.flatnonzero(chosen))
+        units = set(rows.pair_names if in_bags else rows.row_names)
+        own = [record for record in records if record["bag_id" if in_bags else "instance_id"] in units]
+        split = replace(data, splits={"test": rows})
+        scores[part] = numbers_only(
+            score_records(data=split, split="test", track=track, records=own, **scoring)
+        )
+    return scores

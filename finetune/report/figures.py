@@ -1,0 +1,121 @@
+"""The figures of a run: `figures/*.png`, drawn with the public functions of the metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weighted_f1_metric import (
+    class_counts,
+    draw_track_figures,
+    family_from_counts,
+    plot_averages,
+    plot_f1_by_support,
+    read_predictions,
+    write_figures,
+)
+
+from ..data.reference_lines import untrained_records
+from ..data.relation_rows import RelationData
+from .evaluation import PARTS, numbers_only, references_of, score_records, scores_by_seen_pairs
+from .results import aggregate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+FIGURES = "figures"
+# What the classes weigh does not depend on the model, and is not drawn.
+DRAWN = ("averages", "pr_curves", "f1_by_support", "relation_coverage")
+
+
+def draw_run(
+    folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """The names of the files written to `folder`/figures, sorted.
+
+    Args:
+        folder: The output folder.
+        data: With the test split.
+        track: The track of `score_track`, or None for data that `f1_family` scores.
+        runs: The prediction records of the test split, for each seed.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    positive = [name for name in data.label_names if name != data.negative_relation]
+    if track is not None:
+        drawn = draw_track_figures(
+            track=track,
+            references=references_of(data, "test"),
+            predictions=runs[0],
+            more_runs=runs[1:],
+            relations=positive,
+            negative_relation=data.negative_relation,
+        )
+    else:
+        drawn = _family_figures(data, runs)
+    kept = {name: figure for name, figure in drawn.items() if name.startswith(DRAWN)}
+    return sorted(path.name for path in write_figures(folder / FIGURES, kept))
+
+
+def _family_figures(data: RelationData, runs: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Figure]:
+    gold = [data.label_names[label] for label in data.splits["test"].labels.tolist()]
+    counts = [
+        class_counts(
+            predictions=[record["pred"] for record in records],
+            references=gold,
+            labels=list(data.label_names),
+            negative_label=data.negative_relation,
+        )
+        for records in runs
+    ]
+    families = [family_from_counts(own) for own in counts]
+    return {
+        "averages": plot_averages({data.name: families}),
+        "f1_by_support": plot_f1_by_support({data.name: counts[0]}),
+    }
+
+
+def seen_pairs_results(
+    *, data: RelationData, track: str, runs: Sequence[Sequence[dict[str, Any]]], **scoring: Any
+) -> dict[str, dict[str, Any]]:
+    """ "seen" and "unseen" -> `num_units`, and `mean` and `sd` over the seeds of every number.
+
+    A part without units has empty `mean` and `sd`. Arguments as for `scores_by_seen_pairs`.
+    """
+    parts = [scores_by_seen_pairs(data=data, track=track, records=records, **scoring) for records in runs]
+    results = {}
+    for part in PARTS:
+        scores = [own[part] for own in parts]
+        num_units = scores[0]["num_units"]
+        results[part] = {
+            "num_units": num_units,
+            **(aggregate(scores) if num_units else {"mean": {}, "sd": {}}),
+        }
+    return results
+
+
+def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict[str, dict[str, Any] | None]:
+    """ "majority" and "type_pair" -> `n` (1), `mean` and `sd` (None) of every number; None without types."""
+    lines: dict[str, dict[str, Any] | None] = {"majority": None, "type_pair": None}
+    for name, records in untrained_records(data, track=track).items():
+        scores = numbers_only(score_records(data=data, split="test", track=track, records=records, **scoring))
+        lines[name] = {"n": 1, **aggregate([scores])}
+    return lines
+
+
+def prediction_runs(paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
+    """The records of each file."""
+    return [list(read_predictions(path)) for path in paths]
+
+
+def drawn_figures(
+    folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
+) -> tuple[list[str], str | None]:
+    """The names of the figures in `folder`/figures, and why there are none."""
+    try:
+        return draw_run(folder, data=data, track=track, runs=runs), None
+    except ImportError as error:
+        return [], str(error)

@@ -1,0 +1,1 @@
+"""From checked settings to trained seeds in an output folder."""

@@ -1,0 +1,380 @@
+"""One seed: train with the Trainer, choose on validation, score, write the seed's folder."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers.trainer import TRAINING_ARGS_NAME
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from weighted_f1_metric import class_weights, make_compute_metrics, write_predictions
+
+from ..arguments import ModelArguments, RunArguments, Settings
+from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
+from ..encoders.encoder_sources import build_classifier, load_trained
+from ..model.batching import as_is
+from ..model.modeling import RelationClassifier
+from ..model.prediction_records import (
+    DEFAULT_THRESHOLD,
+    best_threshold,
+    prediction_records,
+    require_finite,
+    scores_of,
+)
+from ..report.evaluation import false_alarms, is_scored_by_track, numbers_only, references_of, score_records
+from ..report.results import PREDICTIONS, SeedResult, write_seed
+from ..trainer_arguments import RelationTrainingArguments
+from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
+from .processes import is_main_process, limit_caches, wait_for_all
+from .relation_trainer import EvaluationLines, ProgressBars, RelationTrainer, last_good, saving
+
+
+def label_weights(*, labels: np.ndarray, num_labels: int, negative_id: int, scheme: str) -> np.ndarray | None:
+    """Factor of an example by its label, float32, shape (num_labels,); None where each counts 1.
+
+    An example of class i with n_i examples counts w_i / n_i, scaled to mean 1 over the examples of positive
+    classes, so that all examples of a class together count as much as the class does in the average of that
+    name. An example of the negative class counts 1. "weighted" (w_i = n_i) is the unweighted loss. A class
+    without examples has 0, which nothing uses.
+
+    Args:
+        labels: Label ids of what is trained on, shape (num_units,).
+        num_labels: Number of labels, the negative one included.
+        negative_id: Id of the negative relation.
+        scheme: "none", "weighted", "dodrans", "entropy" (its N counts the negative examples too) or "macro".
+
+    >>> label_weights(labels=np.array([0, 1, 1, 1, 2]), num_labels=3, negative_id=0, scheme="macro").tolist()
+    [1.0, 0.6666666865348816, 2.0]
+
+    Raises:
+        ValueError: No example is positive, or the scheme gives every class the weight 0.
+
+    Reference: [B] Harbecke et al. 2022, section 2.1 and Table 2.
+    """
+    if scheme == "none":
+        return None
+    support = np.bincount(labels, minlength=num_labels).astype(np.float64)
+    support[negative_id] = 0
+    weights = class_weights(support, scheme, total=float(len(labels)))
+    if not weights.sum() > 0:
+        raise ValueError(
+            f"`--loss_weighting {scheme}` gives every class the weight 0: {int(support.sum())} of "
+            f"{len(labels)} training examples are of {np.count_nonzero(support)} positive classes; use "
+            "`--loss_weighting none`."
+        )
+    scale = support.sum() / weights.sum()
+    factors = np.divide(weights * scale, support, out=np.zeros_like(support), where=support > 0)
+    factors[negative_id] = 1.0
+    return factors.astype(np.float32)
+
+
+def metric_of_trainer(prepared: Prepared, activation: str) -> Callable[[Any], dict[str, float]]:
+    """The Trainer's `compute_metrics`: the F1 scores, which it prints, and the measure that selects.
+
+    Args:
+        prepared: The input of every seed.
+        activation: What makes scores of the model's outputs, see `prediction_records.scores_of`.
+    """
+    data = prepared.data
+    compute_all: Callable[[Any], dict[str, Any]]
+    if prepared.multi_label:
+
+        def compute_all(evaluated: Any) -> dict[str, Any]:
+            outputs, (_, row_ids) = evaluated
+            outputs = in_unit_order(outputs, row_ids, prepared.batches["validation"].row_ids)
+            threshold = chosen_threshold(prepared, outputs, activation)
+            records = split_records(prepared, "validation", outputs, activation, threshold)
+            return numbers_only(split_scores(prepared, "validation", records))
+
+    else:
+        options: dict[str, Any] = {"macro_over": "supported"}
+        if is_scored_by_track(data, track=prepared.track, multi_label=False):
+            split = "validation" if "validation" in data.splits else "test"
+            options = {
+                "references": references_of(data, split),
+                "track": scored_track(prepared.track, split),
+                "scores": activation,
+            }
+        compute_all = make_compute_metrics(
+            id2label=dict(enumerate(data.label_names)), negative_label=data.negative_relation, **options
+        )
+
+    def compute(evaluated: Any) -> dict[str, float]:
+        outputs, _ = evaluated
+        require_finite(outputs)
+        with warnings.catch_warnings():
+            # A model at its beginning often predicts nothing; the run says it of the weights that are used.
+            warnings.simplefilter("ignore", UserWarning)
+            measures = compute_all(evaluated)
+        return {
+            name: value
+            for name, value in measures.items()
+            if name.endswith("_f1") or name == prepared.select_by
+        }
+
+    return compute
+
+
+def check_selection(prepared: Prepared) -> None:
+    """Raise ValueError when no measure of the validation split has the name `select_by`.
+
+    The metric is run once on the gold labels, before any training.
+    """
+    if prepared.select_by is None:
+        return
+    units = prepared.batches["validation"]
+    gold = (units.labels > 0).astype(np.float32)
+    if units.labels.ndim == 1:
+        gold = np.eye(len(prepared.data.label_names), dtype=np.float32)[units.labels]
+    measures = metric_of_trainer(prepared, "identity")((gold, (units.labels, units.row_ids)))
+    if prepared.select_by not in measures:
+        listed = ", ".join(name for name in measures if name.endswith("f1"))
+        raise ValueError(
+            f"`select_by` {prepared.select_by!r} is no measure of the validation split; such are {listed}."
+        )
+
+
+def chosen_threshold(prepared: Prepared, outputs: np.ndarray, activation: str) -> float:
+    """The best threshold for the label sets of the validation split; outputs in the order of its units."""
+    labels = prepared.batches["validation"].labels
+    positive = labels[0] != -100
+    scores = scores_of(outputs, activation=activation)
+    return best_threshold(scores=scores[:, positive], gold=labels[:, positive] == 1)
+
+
+def split_records(
+    prepared: Prepared, split: str, outputs: np.ndarray, activation: str, threshold: float | None
+) -> list[dict[str, Any]]:
+    """The prediction records of a split; see `prediction_records.prediction_records`."""
+    return prediction_records(
+        names=unit_names(prepared.batches[split], prepared.data.splits[split]),
+        outputs=outputs,
+        label_names=prepared.data.label_names,
+        negative_relation=prepared.data.negative_relation,
+        activation=activation,
+        id_key=id_key(prepared.track, split),
+        threshold=threshold,
+    )
+
+
+def split_scores(prepared: Prepared, split: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The numbers of a split's records; see `evaluation.score_records`."""
+    return score_records(
+        data=prepared.data,
+        split=split,
+        track=prepared.track,
+        records=records,
+        multi_label=prepared.multi_label,
+    )
+
+
+def in_unit_order(outputs: np.ndarray, row_ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Gathered outputs in the order of the wanted units.
+
+    Raises:
+        RuntimeError: A unit did not come back, or one that was not asked for.
+    """
+    # The last batches of several processes are filled up.
+    found, first = np.unique(row_ids, return_index=True)
+    if not np.array_equal(found, np.sort(wanted)):
+        missing = np.setdiff1d(wanted, found)
+        raise RuntimeError(
+            f"the processes gave back {len(found)} different rows for {len(wanted)}; "
+            f"{len(missing)} are missing (first: {missing[:3].tolist()})."
+        )
+    return outputs[first[np.searchsorted(found, wanted)]]
+
+
+CHECKPOINTS = "checkpoints"
+NA_PREDICTIONS = "na_predictions.jsonl"
+
+
+def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
+    """The Trainer's arguments for one seed: its checkpoints, its selection."""
+    values = {item.name: getattr(arguments, item.name) for item in fields(TrainingArguments) if item.init}
+    selects = select_by is not None
+    evaluations = arguments.eval_strategy if selects else "no"
+    values |= {
+        "seed": seed,
+        "output_dir": str(folder / CHECKPOINTS),
+        "eval_strategy": evaluations,
+        "save_strategy": evaluations if selects else "epoch",
+        "save_steps": (arguments.eval_steps or arguments.logging_steps) if selects else arguments.save_steps,
+        "restore_callback_states_from_checkpoint": True,  # how long nothing has been better
+        "load_best_model_at_end": selects,
+        "metric_for_best_model": select_by,
+        "greater_is_better": True if selects else None,
+        "label_names": ["labels", "row_ids"],
+        "remove_unused_columns": False,
+        "push_to_hub": False,  # once, after the results: finetune.push
+        "hub_model_id": None,
+    }
+    return TrainingArguments(**values)
+
+
+def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) -> RelationClassifier:
+    """The classifier before training; every random value in it follows from the seed."""
+    set_seed(seed)
+    if prepared.source.build is None:
+        model = load_trained(str(model_arguments.model_name_or_path))
+        model.config.max_length = prepared.source.max_length
+        model.config.bag_pooling = model_arguments.bag_pooling
+        model.config.multi_label = model_arguments.multi_label
+        model.config.tokens_per_chunk = model_arguments.tokens_per_chunk
+        return model
+    return build_classifier(
+        encoder=prepared.source.build(),
+        tokenizer=prepared.source.tokenizer,
+        entity_input=prepared.entity_input,
+        label_names=prepared.data.label_names,
+        negative_relation=prepared.data.negative_relation,
+        representation=model_arguments.representation,
+        classifier_head=model_arguments.classifier_head,
+        label_word_ids=prepared.label_word_ids,
+        type_relations=None if prepared.type_relations is None else prepared.type_relations.as_lists(),
+        max_length=prepared.source.max_length,
+        bag_pooling=model_arguments.bag_pooling,
+        multi_label=model_arguments.multi_label,
+        tokens_per_chunk=model_arguments.tokens_per_chunk,
+    )
+
+
+def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
+    """Raise ValueError for early stopping without a measure, and for weights that do not exist."""
+    if run_arguments.early_stopping_patience is not None and prepared.select_by is None:
+        raise ValueError(
+            "`--early_stopping_patience` needs evaluations on a validation split, and there are none; leave "
+            "it out."
+        )
+    training_weights(prepared, run_arguments)
+
+
+def training_weights(prepared: Prepared, run_arguments: RunArguments) -> np.ndarray | None:
+    """Factors of the loss by label; see `loss_weighting.label_weights`."""
+    names = prepared.data.label_names
+    return label_weights(
+        labels=prepared.batches["train"].labels,
+        num_labels=len(names),
+        negative_id=names.index(prepared.data.negative_relation),
+        scheme=run_arguments.loss_weighting,
+    )
+
+
+def build_trainer(
+    *,
+    seed: int,
+    prepared: Prepared,
+    settings: Settings,
+    folder: Path,
+    say: Callable[[str], None],
+) -> RelationTrainer:
+    """The trainer of one seed, with the model before training."""
+    limit_caches()
+    callbacks: list[TrainerCallback] = [EvaluationLines(measure=prepared.select_by, say=say)]
+    if settings.run.early_stopping_patience is not None:
+        callbacks.append(
+            EarlyStoppingCallback(
+                settings.run.early_stopping_patience, settings.run.early_stopping_threshold or 0.0
+            )
+        )
+    model = build_model(prepared, settings.model, seed)
+    trainer = RelationTrainer(
+        model=model,
+        args=seed_arguments(settings.training, seed=seed, folder=folder, select_by=prepared.select_by),
+        data_collator=as_is,
+        train_dataset=prepared.batches["train"].for_seed(seed),
+        eval_dataset=prepared.batches.get("validation"),
+        compute_metrics=metric_of_trainer(prepared, model.config.score_activation),
+        callbacks=callbacks,
+        label_weights=training_weights(prepared, settings.run),
+        save_every=settings.training.save_every,
+    )
+    trainer.remove_callback(PrinterCallback)
+    if trainer.pop_callback(ProgressCallback) is not None:
+        trainer.add_callback(ProgressBars)
+    return trainer
+
+
+def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> SeedResult:
+    """Train one seed, or go on with it, score it, and write `folder`.
+
+    The folder then holds the model, the tokenizer, predictions.jsonl, metrics.json and training.json; with
+    rows of the negative relation also na_predictions.jsonl.
+
+    Returns:
+        The scores of validation and test, made from the prediction records as written.
+
+    Raises:
+        SavingError: The disk is full.
+        TrainingDivergedError: A score is not finite.
+    """
+    start = last_good(folder / CHECKPOINTS)
+    if start is None and is_main_process():
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    wait_for_all()
+    trainer.train_from(start)
+    seconds, mean_loss = trainer.seconds, trainer.mean_loss
+    trainer.compute_metrics = None  # the numbers that are reported are made from the records below
+    scores = {}
+    records: list[dict[str, Any]] = []
+    config: Any = trainer.model.config  # type: ignore[union-attr]
+    if prepared.multi_label:
+        config.threshold = DEFAULT_THRESHOLD
+    for split in (split for split in EVALUATED if split in prepared.batches):
+        outputs = predicted_logits(trainer, prepared.batches[split])
+        if split == "validation" and prepared.multi_label:
+            config.threshold = chosen_threshold(prepared, outputs, config.score_activation)
+        records = split_records(prepared, split, outputs, config.score_activation, config.threshold)
+        scores[split] = split_scores(prepared, split, records)
+    alarms, na_records = None, []
+    if NEGATIVE_ROWS in prepared.batches:
+        outputs = predicted_logits(trainer, prepared.batches[NEGATIVE_ROWS])
+        na_records = split_records(
+            prepared, NEGATIVE_ROWS, outputs, config.score_activation, config.threshold
+        )
+        alarms = false_alarms(na_records, negative_relation=prepared.data.negative_relation)
+    state, negative = trainer.state, prepared.data.negative_relation
+    examples = (state.epoch or 0.0) * len(prepared.batches["train"])
+    result = SeedResult(
+        seed=trainer.args.seed,
+        scores=scores,
+        training={
+            "num_steps": state.global_step,
+            "num_steps_of_used_weights": state.best_global_step or state.global_step,
+            "mean_loss": mean_loss,
+            "seconds": seconds,
+            "examples_per_second": examples / seconds,
+            **({"threshold": config.threshold} if prepared.multi_label else {}),
+        },
+        only_negative=all(record["pred"] in (negative, []) for record in records),
+        false_alarms=alarms,
+    )
+    with saving(f"what seed {result.seed} gave", at=folder):
+        trainer.save_model(str(folder))
+        if is_main_process():
+            (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
+            prepared.source.tokenizer.save_pretrained(folder)
+            write_predictions(folder / PREDICTIONS, records)
+            if na_records:
+                write_predictions(folder / NA_PREDICTIONS, na_records)
+            write_seed(folder, result)
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    return result
+
+
+def predicted_logits(trainer: Trainer, units: UnitBatches) -> np.ndarray:
+    """The model's outputs in the order of the units, float32, shape (num_units, num_labels).
+
+    Raises:
+        RuntimeError: A unit did not come back, or one that was not asked for.
+    """
+    output: Any = trainer.predict(units)  # type: ignore[arg-type]
+    _, row_ids = output.label_ids
+    return in_unit_order(output.predictions, row_ids, units.row_ids)

@@ -1,0 +1,168 @@
+"""`export_nyt_h`: NYT-H as Parquet files with a card, which plain `load_dataset` reads on every version."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCardData
+
+from hub_cards import staged_folder
+
+from ..loading import load_nyt_h
+from ..sample.sample import is_synthetic
+from ..schema import CONFIGS
+from .corpus_statistics import card_statistics, flat_table
+from .figures import draw_figures
+from .text import FIGURES_FOLDER, card_metadata, card_text
+from .verification import published_checks
+
+README = "README.md"
+SPLITS = ("train", "validation", "test", "na")
+# Small enough that a stream has its first rows soon.
+_ROWS_PER_GROUP = 10_000
+_STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status", "head", "tail"]
+
+
+@dataclass(frozen=True)
+class ExportInfo:
+    """What `export_nyt_h` wrote: the folder, rows per config and split, and the size of the Parquet files."""
+
+    path: Path
+    num_rows: Mapping[str, Mapping[str, int]]
+    num_bytes: int
+
+
+def export_nyt_h(
+    data_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    na: str = "sampled",
+    bag_key: str = "pair",
+    mention_policy: str = "first",
+    unknown_relation: str = "error",
+    figures: bool = True,
+    overwrite: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
+    num_proc: int | None = None,
+    repo_id: str = "PATH_OR_REPO_ID",
+) -> ExportInfo:
+    """Write both configs to `out` as Parquet with a card, and return what was written.
+
+    `out` then holds ``<config>/<split>-00000-of-00001.parquet``, README.md (the card, with the features and
+    sizes in its metadata) and, with `figures`, two pictures. ``load_dataset(out, "bag")`` gives the rows of
+    `load_nyt_h` on every version of `datasets`, streaming too: the Parquet files carry no metadata of one
+    version, the features come from the card. The folder appears as a whole or not at all.
+
+    Args:
+        data_dir: as for `load_nyt_h`, like `na`, `bag_key`, `mention_policy`, `unknown_relation`, `cache_dir`
+            and `num_proc`.
+        out: the folder to write; new or empty.
+        figures: draw the pictures (needs matplotlib, the extra `plots`).
+        overwrite: replace an earlier export; a folder with anything else in it is refused all the same.
+        repo_id: where the card says that the data are loaded from.
+
+    Raises:
+        FileNotFoundError: `data_dir` or a file in it is not there.
+        ValueError: an unknown option, a fault in a data file, or an `out` that is not free.
+        ImportError: `figures` without matplotlib.
+
+    >>> import tempfile
+    >>> from nyt_h_dataset import write_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sample = write_sample(folder + "/data", size="tiny")
+    ...     info = export_nyt_h(folder, folder + "/out", cache_dir=folder + "/cache", figures=False)
+    >>> info.num_rows["sentence"]["test"], list(info.num_rows)
+    (90, ['sentence', 'bag'])
+    """
+    options = {"na": na, "bag_key": bag_key, "mention_policy": mention_policy}
+    replaceable = (README, FIGURES_FOLDER, *CONFIGS)
+    with staged_folder(out, overwrite=overwrite, replaceable=replaceable) as folder:
+        loaded = {
+            config: load_nyt_h(
+                data_dir,
+                config,
+                na=na,
+                bag_key=bag_key,
+                mention_policy=mention_policy,
+                unknown_relation=unknown_relation,
+                cache_dir=cache_dir,
+                num_proc=num_proc,
+            )
+            for config in CONFIGS
+        }
+        infos = {config: _write_config(data, folder / config) for config, data in loaded.items()}
+        num_rows = {
+            config: {split: data[split].num_rows for split in SPLITS} for config, data in loaded.items()
+        }
+        sentences = loaded["sentence"]
+        tables = {split: _flat_columns(sentences[split]) for split in SPLITS}
+        relations = sentences["test"].features["relation"].names
+        statistics = card_statistics(tables, relations)
+        if figures:
+            (folder / FIGURES_FOLDER).mkdir()
+            draw_figures(statistics, folder / FIGURES_FOLDER)
+        synthetic = is_synthetic(data_dir, cache_dir=cache_dir)
+        text = card_text(
+            metadata=card_metadata(splits=num_rows, dataset_info=_plain(infos), synthetic=synthetic),
+            splits=num_rows,
+            statistics=statistics,
+            options=options,
+            synthetic=synthetic,
+            checks=published_checks(tables, relations, na=na),
+            figures=figures,
+            where=repo_id,
+        )
+        (folder / README).write_text(text, encoding="utf-8")
+    size = sum(info.download_size for info in infos.values())
+    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size)
+
+
+def _flat_columns(dataset: datasets.Dataset) -> pa.Table:
+    return flat_table(dataset.select_columns(_STATISTICS_COLUMNS).with_format("arrow")[:])
+
+
+def _write_config(data: datasets.DatasetDict, folder: Path) -> datasets.DatasetInfo:
+    """Write one Parquet file per split; return what the card says about them."""
+    folder.mkdir()
+    splits, size = datasets.SplitDict(), 0
+    for name in SPLITS:
+        path = folder / f"{name}-00000-of-00001.parquet"
+        _write_parquet(data[name], path)
+        splits.add(
+            datasets.SplitInfo(
+                name=name,
+                num_bytes=data[name].info.splits[name].num_bytes,
+                num_examples=data[name].num_rows,
+            )
+        )
+        size += path.stat().st_size
+    return datasets.DatasetInfo(
+        features=data["test"].features,
+        splits=splits,
+        download_size=size,
+        dataset_size=sum(split.num_bytes for split in splits.values()),
+    )
+
+
+def _write_parquet(dataset: datasets.Dataset, path: Path) -> None:
+    """Write the rows without the metadata of this version of `datasets`, which an older one may not know."""
+    rows = dataset.with_format("arrow")
+    schema: pa.Schema = dataset.features.arrow_schema.remove_metadata()
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in rows.iter(batch_size=_ROWS_PER_GROUP):
+            writer.write_table(table.cast(schema), row_group_size=_ROWS_PER_GROUP)
+
+
+def _plain(infos: dict[str, datasets.DatasetInfo]) -> Any:
+    """`dataset_info` as `datasets` itself writes it into a card."""
+    card_data = DatasetCardData()
+    DatasetInfosDict(infos).to_dataset_card_data(card_data)
+    return card_data.to_dict()["dataset_info"]

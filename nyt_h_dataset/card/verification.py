@@ -1,0 +1,229 @@
+"""Is this copy the published NYT-H? `verify_nyt_h` compares its numbers with the published ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .. import published
+from ..loading import load_nyt_h, mention_counts
+from ..sample.sample import is_synthetic
+from ..schema import NEGATIVE_RELATION, UNK, YES
+from .corpus_statistics import (
+    PAIR_KEY,
+    ROW_KEY,
+    bag_sizes,
+    flat_table,
+    jensen_shannon,
+    label_counts,
+    num_distinct,
+    num_duplicates,
+    num_shared,
+    twins,
+)
+
+_SPLITS = ("train", "validation", "test", "na")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One fact: its name, the published value, the value of this copy."""
+
+    name: str
+    published: int
+    here: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether both are equal."""
+        return self.published == self.here
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The checks, and numbers for which nothing is published (`report`: a name -> a value or a mapping).
+
+    `is_synthetic` is True for a corpus that `write_sample` wrote: it is never the published copy, even where
+    it has the same numbers.
+    """
+
+    checks: tuple[Check, ...]
+    report: Mapping[str, Any]
+    is_synthetic: bool = False
+
+    @property
+    def is_published(self) -> bool:
+        """Whether every check came out as published, and the data are not synthetic."""
+        return not self.is_synthetic and all(check.ok for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        checks = [{"name": c.name, "published": c.published, "here": c.here, "ok": c.ok} for c in self.checks]
+        return {
+            "is_published": self.is_published,
+            "is_synthetic": self.is_synthetic,
+            "checks": checks,
+            "report": dict(self.report),
+        }
+
+    def to_markdown(self) -> str:
+        """Return the checks and the report as two Markdown tables and a verdict."""
+        lines = ["| fact | published | here | |", "| --- | ---: | ---: | --- |"]
+        for c in self.checks:
+            lines.append(f"| {c.name} | {c.published:,} | {c.here:,} | {'ok' if c.ok else 'DIFFERS'} |")
+        wrong = sum(not check.ok for check in self.checks)
+        verdict = "This is the published copy, as far as these facts say."
+        if wrong:
+            verdict = f"This is not the published copy: {wrong} of {len(self.checks)} facts differ."
+        if self.is_synthetic:
+            verdict = f"This is a synthetic corpus; {wrong} of {len(self.checks)} facts differ from NYT-H."
+        lines += ["", verdict, "", "| this copy | |", "| --- | --- |"]
+        lines += [f"| {name} | {_shown(value)} |" for name, value in self.report.items()]
+        return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        if any(isinstance(part, Mapping) for part in value.values()):
+            return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def verify_nyt_h(
+    data_dir: str | os.PathLike[str],
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    num_proc: int | None = None,
+) -> Verification:
+    """Return how the copy in `data_dir` compares with the published NYT-H.
+
+    A difference is no error: it is in the result. Duplicates are rows that agree in head, tail (by guid),
+    relation and sentence; twins are sentences of one bag with several relations; the divergence between the
+    label distributions of train and test is Jensen-Shannon's over the positive relations, in bits.
+
+    Args:
+        data_dir: as for `load_nyt_h`.
+        cache_dir: where the built data go, as for `load_nyt_h`.
+        num_proc: processes that build them, as for `load_nyt_h`.
+
+    Raises:
+        FileNotFoundError: `data_dir` or a file in it is not there.
+        ValueError: a fault in a data file (the message has file and line).
+
+    >>> import tempfile
+    >>> from nyt_h_dataset import write_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sample = write_sample(folder + "/data", size="tiny")
+    ...     result = verify_nyt_h(folder, cache_dir=folder + "/cache")
+    >>> result.is_published, result.checks[0].ok, result.report["relations only in train"]
+    (False, True, [])
+
+    Reference: Zhu et al. 2020, section 3 and Figure 2.
+    """
+    data = load_nyt_h(data_dir, "sentence", cache_dir=cache_dir, num_proc=num_proc)
+    names = data["test"].features["relation"].names
+    tables = {name: flat_table(data[name].with_format("arrow")[:]) for name in _SPLITS}
+    mentions = {name: mention_counts(data[name]) for name in _SPLITS}
+    return Verification(
+        checks=published_checks(tables, names),
+        report={**_report(tables, names), "mentions": mentions},
+        is_synthetic=is_synthetic(data_dir, cache_dir=cache_dir),
+    )
+
+
+def published_checks(
+    tables: Mapping[str, pa.Table], names: list[str], *, na: str = "sampled"
+) -> tuple[Check, ...]:
+    """Return how the splits compare with the published numbers.
+
+    Args:
+        tables: the splits train, validation, test and na, as `flat_table` gives them.
+        names: all relations in id order, NA included.
+        na: the NA rows in train, as for `load_nyt_h`; the size of train is published for "sampled" only.
+    """
+    test, na_set = tables["test"], tables["na"]
+    yes = test.filter(pc.equal(test["bag_label"], YES))
+    negative = names.index(NEGATIVE_RELATION)
+    sizes = bag_sizes(test["bag_id"])
+    judged_elsewhere = sum(
+        _number(pc.not_equal(tables[name]["bag_label"], UNK)) for name in ("train", "validation", "na")
+    )
+    several = sum(
+        num_distinct(table, ("bag_id", *PAIR_KEY)) - num_distinct(table, ("bag_id",))
+        for table in tables.values()
+    )
+    train = [Check("train_nonna and na_train rows", published.TRAIN_ROWS, tables["train"].num_rows)]
+    return (
+        Check("relations, NA among them", published.NUM_RELATIONS, len(names)),
+        *(train if na == "sampled" else []),
+        Check("NA rows", published.NA_ROWS, na_set.num_rows),
+        Check("NA bags", published.NA_BAGS, num_distinct(na_set, ("bag_id",))),
+        Check("test rows", published.TEST_ROWS, test.num_rows),
+        Check("test rows with yes", published.TEST_YES_ROWS, yes.num_rows),
+        Check("test bags", published.TEST_BAGS, num_distinct(test, ("bag_id",))),
+        Check("test (bag, relation) pairs", published.TEST_PAIRS, num_distinct(test, ("bag_id", "relation"))),
+        Check(
+            "test (bag, relation) pairs with a yes",
+            published.TEST_YES_PAIRS,
+            num_distinct(yes, ("bag_id", "relation")),
+        ),
+        *(Check(f"test bags of size {n}", count, sizes[n]) for n, count in published.TEST_BAG_SIZES.items()),
+        Check("test rows without yes or no", 0, _number(pc.equal(test["bag_label"], UNK))),
+        Check("yes or no outside test", 0, judged_elsewhere),
+        Check("NA rows in test", 0, _number(pc.equal(test["relation"], negative))),
+        Check("NA rows in dev", 0, _number(pc.equal(tables["validation"]["relation"], negative))),
+        Check("other relations in the NA set", 0, _number(pc.not_equal(na_set["relation"], negative))),
+        Check("bag ids with a second entity pair", 0, several),
+    )
+
+
+def _number(mask: pa.ChunkedArray) -> int:
+    return pc.sum(mask).as_py() or 0
+
+
+def _report(tables: Mapping[str, pa.Table], names: list[str]) -> dict[str, Any]:
+    report: dict[str, Any] = {"rows": {name: table.num_rows for name, table in tables.items()}}
+    report["bags"] = {name: num_distinct(table, ("bag_id",)) for name, table in tables.items()}
+    report["duplicate rows within"] = {name: num_duplicates(table) for name, table in tables.items()}
+    # na_train.json is in train and in na by design: these two are not compared.
+    couples = [couple for couple in combinations(_SPLITS, 2) if couple != ("train", "na")]
+    for title, key, counted in (
+        ("duplicate rows across", ROW_KEY, 1),
+        ("rows with a sentence that is also in the first", ("sentence",), 1),
+        ("entity pairs shared between", PAIR_KEY, 0),
+    ):
+        report[title] = {
+            f"{first}/{second}": num_shared(tables[second], tables[first], key)[counted]
+            for first, second in couples
+        }
+    report["twins"] = {name: twins(table) for name, table in tables.items()}
+    negative = names.index(NEGATIVE_RELATION)
+    test, yes = tables["test"], pc.equal(tables["test"]["bag_label"], YES)
+    counts = {name: label_counts(table["relation"], len(names)) for name, table in tables.items()}
+    counts["test yes"] = label_counts(test["relation"].filter(yes), len(names))
+    for count in counts.values():
+        count[negative] = 0
+    for title, present, absent in (
+        ("relations only in train", "train", "test"),
+        ("relations only in test", "test", "train"),
+        ("relations without a yes in test", "test", "test yes"),
+    ):
+        missing = (counts[present] > 0) & (counts[absent] == 0)
+        report[title] = [names[index] for index in missing.nonzero()[0]]
+    report["label divergence in bits (Jensen-Shannon, base 2)"] = {
+        "train/test": jensen_shannon(counts["train"], counts["test"]),
+        "train/test yes": jensen_shannon(counts["train"], counts["test yes"]),
+        "train/validation": jensen_shannon(counts["train"], counts["validation"]),
+    }
+    return report

@@ -1,0 +1,233 @@
+"""Somebody's own corpus -> its rows one by one: JSON lines, Parquet as Dask and Spark write it, or a Dataset.
+
+A row has a sentence, a head, a tail and a relation, in columns of any name::
+
+    {"sentence": "Ann Lee left Bonn .", "head": "Ann Lee", "tail": {"word": "Bonn", "guid": "Q586"},
+     "relation": "left", "bag_label": "yes"}
+
+An entity is a string or an object with `word` and, where there are any, `guid` and `type`. `bag_label` (no,
+yes, unk) and `instance_id` are optional. Other columns are not looked at.
+
+A corpus beyond one machine is brought into this form by the engine that holds it, written as a folder of
+Parquet files (``dask_frame.to_parquet(folder)``, ``spark_frame.write.parquet(folder)``) and read here from
+that folder, file after file in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..record_lines import ENTITIES, RecordError, decode_line, kind
+from ..schema import BAG_LABELS
+
+REQUIRED_COLUMNS = ("sentence", "head", "tail", "relation")
+OPTIONAL_COLUMNS = ("bag_label", "instance_id")
+_BATCH_ROWS = 1000
+
+Place: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = Place | Sequence[Place] | datasets.Dataset | datasets.IterableDataset
+
+
+class Entity(NamedTuple):
+    """An entity as NYT-H writes it; without a guid of its own its word, casefolded, stands for it."""
+
+    guid: str
+    word: str
+    type: str
+
+
+class CorpusRow(NamedTuple):
+    """A checked row; `instance_id` is empty where the corpus has none, `where` is its place for messages."""
+
+    sentence: str
+    head: Entity
+    tail: Entity
+    relation: str
+    bag_label: str
+    instance_id: str
+    where: str
+
+
+def column_names(columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return our name -> the corpus's name for every column, those of `columns` in place of our own.
+
+    Raises:
+        ValueError: a name that is not one of ours, or one column for two of them.
+
+    >>> column_names({"head": "subj"})["head"], column_names()["tail"]
+    ('subj', 'tail')
+    """
+    names = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+    given = dict(columns or {})
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise ValueError(
+            f"`columns` must name some of {', '.join(map(repr, names))}; got {unknown[0]!r} ({len(unknown)} "
+            "unknown in all). Left of each pair is the name here, right of it the name in the corpus."
+        )
+    found = {name: given.get(name, name) for name in names}
+    twice = [name for name in given.values() if list(found.values()).count(name) > 1]
+    if twice:
+        raise ValueError(f"`columns` uses the column {twice[0]!r} for two things; each needs its own.")
+    return found
+
+
+def corpus_rows(source: Source, *, columns: Mapping[str, str] | None = None) -> Iterator[CorpusRow]:
+    """Yield the checked rows of `source`, in order, with no more than a batch of them in memory.
+
+    `source` is a JSON-lines file, a Parquet file, a folder of Parquet files, several of these, or a Dataset
+    (streaming or not; ClassLabel columns come by their names).
+
+    Raises:
+        FileNotFoundError: a file is not there, or a folder holds no Parquet file.
+        TypeError: `source` is nothing of the above.
+        RecordError: (a ValueError) a column is missing or a value is not what it should be; the message has
+            file and line, or the number of the row.
+
+    >>> from datasets import Dataset
+    >>> data = Dataset.from_dict({"text": ["Ann left Bonn ."], "head": ["Ann"], "tail": ["Bonn"],
+    ...                           "relation": ["left"]})
+    >>> row = next(corpus_rows(data, columns={"sentence": "text"}))
+    >>> row.tail, row.bag_label
+    (Entity(guid='word:bonn', word='Bonn', type=''), 'unk')
+    """
+    names = column_names(columns)
+    return (_checked(record, names, where) for where, record in _records(source))
+
+
+def _records(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(source, datasets.Dataset | datasets.IterableDataset):
+        return _dataset_records(source)
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    if not isinstance(source, Sequence) or not all(isinstance(path, str | os.PathLike) for path in source):
+        raise TypeError(
+            f"a corpus must be a path, several paths, or a Dataset (one split of it); got "
+            f"{type(source).__name__}."
+        )
+    if not source:
+        raise ValueError("a corpus must be at least one file; got an empty list.")
+    return chain.from_iterable(map(_file_records, chain.from_iterable([_files(path) for path in source])))
+
+
+def _files(place: Place) -> list[Path]:
+    path = Path(os.path.abspath(os.path.expanduser(place)))
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} does not exist; give a JSON-lines file, or Parquet.")
+    # What engines write beside the data (_SUCCESS, .part-0.crc) begins with _ or a full stop.
+    parts = [part for part in path.rglob("*.parquet") if not part.name.startswith(("_", "."))]
+    if not parts:
+        raise FileNotFoundError(
+            f"{path} is a folder without a Parquet file; JSON-lines files are named singly."
+        )
+    return sorted(parts, key=lambda part: _natural(str(part)))
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A sort key in which part.2 comes before part.10."""
+    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"([0-9]+)", text)]
+
+
+def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix == ".parquet":
+        try:
+            batches = pq.ParquetFile(path).iter_batches(batch_size=_BATCH_ROWS)
+            rows = (row for batch in batches for row in batch.to_pylist())
+            yield from ((f"{path}, row {number}", row) for number, row in enumerate(rows, start=1))
+        except (pa.ArrowInvalid, OSError) as error:
+            # Damaged data are an OSError without a number; with one, the disk has said what it is.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise RecordError(
+                f"{path} is not a readable Parquet file ({error}). Is it cut off or damaged?"
+            ) from error
+        return
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if line.strip():
+                where = f"{path}:{number}"
+                yield where, decode_line(line, where)
+
+
+def _dataset_records(
+    dataset: datasets.Dataset | datasets.IterableDataset,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    labels = {
+        name: feature.names
+        for name, feature in (dataset.features or {}).items()
+        if isinstance(feature, datasets.ClassLabel)
+    }
+    for number, record in enumerate(dataset.with_format(None)):
+        for name, label_names in labels.items():
+            value = record[name]
+            # -1 stands for "no label" in datasets.
+            record[name] = label_names[value] if value is not None and value >= 0 else None
+        yield f"row {number} of the Dataset", record
+
+
+def _checked(record: dict[str, Any], names: Mapping[str, str], where: str) -> CorpusRow:
+    missing = [names[name] for name in REQUIRED_COLUMNS if names[name] not in record]
+    if missing:
+        raise RecordError(
+            f"{where}: the column {missing[0]!r} is missing ({len(missing)} of {len(REQUIRED_COLUMNS)}); the "
+            f"row has {', '.join(map(repr, record))}. `columns` says what a column is called."
+        )
+    head, tail = (_entity(record[names[entity]], names[entity], where) for entity in ENTITIES)
+    bag_label = record.get(names["bag_label"])
+    if bag_label is not None and bag_label not in BAG_LABELS:
+        raise RecordError(
+            f"{where}: `{names['bag_label']}` must be one of {', '.join(map(repr, BAG_LABELS))}; got "
+            f"{kind(bag_label)}."
+        )
+    instance_id = record.get(names["instance_id"])
+    return CorpusRow(
+        sentence=_text(record[names["sentence"]], names["sentence"], where),
+        head=head,
+        tail=tail,
+        relation=_text(record[names["relation"]], names["relation"], where),
+        bag_label=bag_label or "unk",
+        instance_id="" if instance_id is None else _text(instance_id, names["instance_id"], where),
+        where=where,
+    )
+
+
+def _entity(value: object, name: str, where: str) -> Entity:
+    if not isinstance(value, dict):
+        value = {"word": value}
+    elif "word" not in value:
+        raise RecordError(
+            f"{where}: `{name}` has no key `word`; it has {', '.join(map(repr, value)) or 'none'}."
+        )
+    word = _text(value["word"], name, where)
+    guid, kind_of = (
+        _text(value[key], f"{name}.{key}", where) if value.get(key) not in (None, "") else ""
+        for key in ("guid", "type")
+    )
+    return Entity(guid or "word:" + " ".join(word.casefold().split()), word, kind_of)
+
+
+def _text(value: object, name: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise RecordError(
+            f"{where}: `{name}` must be a string; got {type(value).__name__} {str(value)[:60]!r}."
+        )
+    if not value.strip():
+        raise RecordError(f"{where}: `{name}` is empty; every row needs one.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise RecordError(f"{where}: `{name}` holds half of a surrogate pair ({error.reason}).") from error
+    return value

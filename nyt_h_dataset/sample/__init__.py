@@ -1,0 +1,1 @@
+"""The synthetic corpus in the authors' format, with its true spans."""

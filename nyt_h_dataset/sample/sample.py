@@ -1,0 +1,197 @@
+"""The embedded sample: a synthetic corpus in the authors' file format, with the true place of every entity.
+
+It has what makes NYT-H hard: distant labels that the sentence does not express, bags of several sentences
+with mixed answers, pairs with two relations (each sentence a row per relation, judged on its own), a long
+tail of relations, and entities that are not trivially found. No sentence, name or fact in it is real.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import datasets
+
+from ..archive import find_archive, unpack
+from ..schema import (
+    BAG_LABEL_FILE,
+    BAG_LABELS,
+    DATA_FILES,
+    DEV,
+    NA_REST,
+    NA_TRAIN,
+    NEGATIVE_RELATION,
+    RELATION_FILE,
+    TEST,
+    TRAIN,
+)
+from .names import RELATIONS
+from .plan import FULL_SIZES, FullCorpus
+from .sentences import BagMaker, Row
+
+SPANS_FILE = "true_spans.jsonl"
+MARKER_FILE = "SYNTHETIC.md"
+_MARKER = """\
+# Synthetic data
+
+This folder was written by `python -m nyt_h_dataset sample` (size {size}, seed {seed}). It has the file
+format of NYT-H and nothing of its content: every sentence, name and "human" answer was made by a program.
+Scores on it say whether code works, never how good a system is. `true_spans.jsonl` holds the true character
+spans of the entities.
+"""
+_OUR_FILES = {*DATA_FILES, SPANS_FILE, MARKER_FILE}
+
+# Rows per file.
+SIZES = {
+    "tiny": {TRAIN: 160, NA_TRAIN: 60, NA_REST: 40, DEV: 40, TEST: 90},
+    "small": {TRAIN: 2000, NA_TRAIN: 700, NA_REST: 400, DEV: 250, TEST: 450},
+    "full": FULL_SIZES,
+}
+_ID_PREFIXES = {TRAIN: "NONNATRAIN", NA_TRAIN: "NATRAIN", NA_REST: "NAREST", DEV: "NONNADEV", TEST: "TEST"}
+
+
+@dataclass(frozen=True)
+class SampleInfo:
+    """What `write_sample` wrote: the folder, the seed and size, and the number of rows per file."""
+
+    path: Path
+    seed: int
+    size: str
+    num_rows: dict[str, int] = field(default_factory=dict)
+
+
+def _draw(rng: random.Random, num_rows: dict[str, int]) -> dict[str, list[Row]]:
+    """The rows of every file. Dev is split off train by row, as the authors did: pairs sit on both sides."""
+    writer = BagMaker(rng, sum(num_rows.values()))
+    rows = {TEST: [row for bag in writer.positive_bags(num_rows[TEST]) for row in bag]}
+    pool = [row for bag in writer.positive_bags(num_rows[TRAIN] + num_rows[DEV]) for row in bag]
+    chosen = set(rng.sample(range(len(pool)), num_rows[DEV]))
+    rows[TRAIN] = [row for index, row in enumerate(pool) if index not in chosen]
+    rows[DEV] = [row for index, row in enumerate(pool) if index in chosen]
+    for name in (NA_TRAIN, NA_REST):
+        rows[name] = [row for bag in writer.negative_bags(num_rows[name]) for row in bag]
+    return rows
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _bags(rows: dict[str, list[Row]]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each file bag by bag; the rows of a bag follow each other."""
+    for name in _ID_PREFIXES:
+        for _, bag in groupby(rows[name], key=lambda row: row.pair):
+            yield name, list(bag)
+
+
+def _write_files(folder: Path, bags: Iterable[tuple[str, list[Row]]]) -> None:
+    """Write every file; `bags` says for which file the rows of a bag are. Nothing is kept."""
+    names = [NEGATIVE_RELATION, *sorted(RELATIONS)]
+    label_files = {RELATION_FILE: names, BAG_LABEL_FILE: list(BAG_LABELS)}
+    for file_name, labels in label_files.items():
+        text = json.dumps({label: index for index, label in enumerate(labels)}, indent=2)
+        (folder / file_name).write_text(text + "\n", encoding="utf-8")
+    num_rows, num_bags = dict.fromkeys(_ID_PREFIXES, 0), dict.fromkeys(_ID_PREFIXES, 0)
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(open(folder / name, "w", encoding="utf-8", newline="\n"))
+            for name in (*_ID_PREFIXES, SPANS_FILE)
+        }
+        for name, bag in bags:
+            prefix = _ID_PREFIXES[name]
+            for row in bag:
+                head, tail = row.pair
+                record = {
+                    "instance_id": f"{prefix}#{num_rows[name]}",
+                    "bag_id": f"{prefix}#{num_bags[name]}",
+                    "relation": row.relation,
+                    "bag_label": row.judged if name == TEST else "unk",
+                    "sentence": row.sentence.text,
+                    "head": head.record(),
+                    "tail": tail.record(),
+                }
+                files[name].write(_dump(record) + "\n")
+                place = {"head": row.sentence.head, "tail": row.sentence.tail}
+                files[SPANS_FILE].write(_dump({"instance_id": record["instance_id"], **place}) + "\n")
+                num_rows[name] += 1
+            num_bags[name] += 1
+
+
+def _check_out_dir(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"`out_dir` {out} is a file; give a folder that is new or empty.")
+    there = {entry.name for entry in out.iterdir()} if out.is_dir() else set()
+    if there and (MARKER_FILE not in there or there - _OUR_FILES):
+        foreign = sorted(there - _OUR_FILES) or sorted(there)
+        raise ValueError(
+            f"`out_dir` {out} is not empty and not a sample written before (it holds "
+            f"{', '.join(foreign[:5])}). Only an empty folder, or one with nothing but a sample in it, is "
+            "written to; give another folder."
+        )
+
+
+def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = "small") -> SampleInfo:
+    """Write a synthetic corpus to `out_dir` in the authors' file format and return what was written.
+
+    The same seed and size give the same bytes. Besides the authors' files there are true_spans.jsonl (a line
+    per row: instance_id, and half-open character spans `head` and `tail`) and SYNTHETIC.md, which says what
+    it is. An existing folder must be empty or hold nothing but a sample, which is then replaced as a whole.
+
+    `size` "tiny" and "small" are for tests and trials; "full" has the published sizes of NYT-H (see
+    `nyt_h_dataset.published`): 667,189 rows, about 300 MB, a minute.
+
+    Raises:
+        ValueError: an unknown `size`, or a folder that holds anything else.
+        TypeError: `seed` is not an int.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_sample(folder, size="tiny").num_rows["test.json"]
+    90
+    """
+    if size not in SIZES:
+        raise ValueError(f"`size` must be one of {', '.join(map(repr, SIZES))}; got {size!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"`seed` must be an int; got {seed!r}.")
+    out = Path(os.path.abspath(out_dir))
+    _check_out_dir(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        fresh, old = beside / "new", beside / "old"
+        fresh.mkdir()
+        rng = random.Random(seed)
+        bags = FullCorpus(rng).stream() if size == "full" else _bags(_draw(rng, SIZES[size]))
+        _write_files(fresh, bags)
+        (fresh / MARKER_FILE).write_text(_MARKER.format(size=size, seed=seed), encoding="utf-8")
+        if out.exists():
+            os.replace(out, old)
+        os.replace(fresh, out)
+    finally:
+        shutil.rmtree(beside)
+    return SampleInfo(out, seed, size, dict(SIZES[size]))
+
+
+def is_synthetic(
+    data_dir: str | os.PathLike[str], *, cache_dir: str | os.PathLike[str] | None = None
+) -> bool:
+    """Return whether the data in `data_dir`, as for `load_nyt_h`, were written by `write_sample`.
+
+    An archive is unpacked below `cache_dir` (default: the cache of `datasets`), where loading unpacks it.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     is_synthetic(folder), is_synthetic(write_sample(folder, size="tiny").path)
+    (False, True)
+    """
+    root = Path(os.path.abspath(os.path.expanduser(data_dir)))
+    archive = find_archive(root)
+    if archive is not None:
+        root = unpack(archive, cache_dir or datasets.config.HF_DATASETS_CACHE)
+    return any((folder / MARKER_FILE).is_file() for folder in (root, root / "data"))

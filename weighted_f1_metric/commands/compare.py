@@ -1,0 +1,128 @@
+"""The command `compare`: systems from results files, their significance and where averages or truths
+disagree."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..significance.comparison import Comparison, compare_runs, f1_measure
+from ..significance.rank_agreement import RankAgreement, rank_systems
+from ..significance.run_measures import Run, read_systems
+from ..tables import agreement_table, comparison_table, disagreements, rank_disagreements, truth_name
+from .prediction_files import write_json
+
+_DESCRIPTION = (
+    "Compare systems over their runs (seeds). Two systems: per ground truth a table with mean, standard "
+    "deviation, Welch's p, Holm's correction, Cohen's d and Hedges' g, and in words where averages or truths "
+    "disagree on who is better. More systems: how each average and truth ranks them, with Kendall's tau."
+)
+
+
+def add_compare_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Return the parser of `compare`, added to the sub-commands; its default `run` is `run_compare`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "compare", help="compare systems over their runs", description=_DESCRIPTION
+    )
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="results files (A/*.json B/*.json: a run a file, a system a folder) or output folders of "
+        "fine-tuning",
+    )
+    parser.add_argument(
+        "--names", nargs="+", metavar="NAME", help="names of the systems, in the order of PATH"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write every number")
+    parser.set_defaults(run=run_compare)
+    return parser
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Print the comparison that the parsed arguments ask for, and return the exit status 0.
+
+    Raises:
+        FileNotFoundError: As `read_systems`.
+        ValueError: Fewer than two systems, a wrong number of names, or as `compare_runs`.
+    """
+    systems = read_systems(arguments.paths)
+    if len(systems) < 2:
+        raise ValueError(
+            f"A comparison needs the runs of two systems; got one, {next(iter(systems))!r} "
+            f"({len(next(iter(systems.values())))} runs). Files of one folder are runs of one system."
+        )
+    if arguments.names is not None:
+        if len(set(arguments.names)) != len(systems) or len(arguments.names) != len(systems):
+            raise ValueError(
+                f"`--names` must give {len(systems)} different names, for {', '.join(systems)}; "
+                f"got {', '.join(arguments.names)}."
+            )
+        systems = dict(zip(arguments.names, systems.values(), strict=True))
+    pairs = {
+        (a, b): compare_runs(runs_a=systems[a], runs_b=systems[b])
+        for a, b in itertools.combinations(systems, 2)
+    }
+    if len(systems) == 2:
+        print(two_systems_text(*next(iter(pairs.items()))))
+    else:
+        print(ranking_text(rank_systems(systems)))
+    for line in _signature_lines(systems):
+        print(line)
+    if arguments.json:
+        write_json(arguments.json, _plain(rank_systems(systems), pairs))
+    return 0
+
+
+def two_systems_text(names: tuple[str, str], compared: Mapping[str, Comparison]) -> str:
+    """Return the tables of two systems, one per truth, and the sentences about disagreement."""
+    truths = dict.fromkeys(found[0] for measure in compared if (found := f1_measure(measure)))
+    name_a, name_b = names
+    parts = [comparison_table(compared, name_a=name_a, name_b=name_b, truth=truth) for truth in truths]
+    sentences = disagreements(compared, name_a=name_a, name_b=name_b)
+    parts.append("\n".join(sentences) if sentences else _agreement_sentence(names, compared))
+    return "\n\n".join(parts)
+
+
+def _agreement_sentence(names: tuple[str, str], compared: Mapping[str, Comparison]) -> str:
+    """Return who is better where no F1 average of any truth contradicts it."""
+    f1 = [comparison.difference for measure, comparison in compared.items() if f1_measure(measure)]
+    differences = [difference for difference in f1 if difference]
+    if not differences:
+        return "No F1 average of any truth finds a difference."
+    return f"Every F1 average of every truth that finds a difference prefers {names[differences[0] < 0]}."
+
+
+def ranking_text(agreement: RankAgreement) -> str:
+    """Return the ranks of several systems and the pairs of measures that order some of them differently."""
+    sentences = rank_disagreements(agreement)
+    verdict = "\n".join(sentences) if sentences else "All averages and truths rank the systems alike."
+    return f"{agreement_table(agreement)}\n\n{verdict}"
+
+
+def _signature_lines(systems: Mapping[str, Sequence[Run]]) -> list[str]:
+    """Return the signatures that all runs share; those of the first run stand for all."""
+    run = next(iter(systems.values()))[0]
+    signature = run.get("signature", run.get("signatures"))
+    if signature is None:
+        return []
+    lines = {"": signature} if isinstance(signature, str) else signature
+    return ["", *(f"{truth_name(prefix)}: {line}".removeprefix(": ") for prefix, line in lines.items())]
+
+
+def _plain(
+    agreement: RankAgreement, pairs: Mapping[tuple[str, str], Mapping[str, Comparison]]
+) -> dict[str, Any]:
+    return {
+        "systems": list(agreement.systems),
+        "ranks": {measure: list(ranks) for measure, ranks in agreement.ranks.items()},
+        "kendall_tau": [
+            {"measures": list(measures), "tau": tau} for measures, tau in agreement.kendall_tau.items()
+        ],
+        "comparisons": [
+            {"a": a, "b": b, "measures": {measure: c.to_json() for measure, c in compared.items()}}
+            for (a, b), compared in pairs.items()
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Figures of one system and of several."""

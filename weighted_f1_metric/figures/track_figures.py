@@ -1,0 +1,146 @@
+"""The figures of a scored track, drawn or as PNG files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..family import family_from_counts
+from ..ranking import PRCurve, pr_curve, ranking_measures
+from ..track_statistics import TrackStatistics, track_statistics, truth_pairs
+from ..validation import check_choice
+from .plots import plot_averages, plot_class_weights, plot_f1_by_support
+from .ranking_plots import plot_pr_curves, plot_relation_coverage
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def track_curve(
+    statistics: TrackStatistics, prefix: str, *, recall_of: str = "pairs", max_points: int | None = None
+) -> PRCurve | None:
+    """Return the precision-recall curve under a truth; None without scores or without a gold pair.
+
+    Args:
+        statistics: From `track_statistics`, of predictions with scores.
+        prefix: "dsgt", "magt" or "magt_ds_scope".
+        recall_of: "pairs": recall's denominator is the number of gold pairs. "units": that of units with a
+            gold pair, as in [A], where a bag has one relation; with several, recall passes 1.
+        max_points: As in `pr_curve`.
+
+    >>> rows = [{"instance_id": f"i{n}", "bag_id": "b", "relation": r, "bag_label": "yes"}
+    ...         for n, r in enumerate(["x", "y"])]
+    >>> from weighted_f1_metric.track_statistics import track_statistics
+    >>> statistics = track_statistics(
+    ...     track="bag2bag", references=rows, relations=["x", "y"],
+    ...     predictions=[{"bag_id": "b", "pred": "x", "scores": {"x": 0.9, "y": 0.1}}])
+    >>> [track_curve(statistics, "dsgt", recall_of=of).recall.tolist() for of in ("pairs", "units")]
+    [[0.5, 1.0], [1.0, 2.0]]
+
+    Raises:
+        ValueError: An unknown `recall_of`.
+
+    Reference: Zhu et al. 2020 (COLING), Figure 3.
+    """
+    check_choice("recall_of", recall_of, ("pairs", "units"))
+    gold, candidates = truth_pairs(prefix, statistics.units)
+    scores = statistics.predictions.scores
+    if scores is None or not gold.any():
+        return None
+    curve = pr_curve(scores=scores, gold=gold, candidates=candidates, max_points=max_points)
+    if recall_of == "pairs":
+        return curve
+    num_units = int(np.count_nonzero(gold.any(axis=1)))
+    return replace(curve, recall=curve.recall * (curve.num_gold / num_units))
+
+
+def track_coverage(
+    statistics: TrackStatistics, prefix: str, *, num_points: int = 40, max_k: int | None = None
+) -> dict[str, float | None] | None:
+    """Return `ranking_measures` under a truth at evenly spaced K; None without scores or without a gold pair.
+
+    Args:
+        statistics: From `track_statistics`, of predictions with scores.
+        prefix: "dsgt", "magt" or "magt_ds_scope".
+        num_points: How many K, about; enough for a smooth curve.
+        max_k: The largest K, at most the number of candidates; None for all of them.
+
+    Reference: Zhu et al. 2020 (COLING), Figure 4.
+    """
+    gold, candidates = truth_pairs(prefix, statistics.units)
+    scores = statistics.predictions.scores
+    if scores is None or not gold.any():
+        return None
+    total = int(candidates.sum())
+    last = total if max_k is None else min(max_k, total)
+    step = max(1, last // num_points)
+    ks: Iterable[int] = range(step, last + 1, step)
+    return ranking_measures(scores=scores, gold=gold, candidates=candidates, ks=tuple(ks))
+
+
+def draw_track_figures(
+    *, predictions: Any, more_runs: Sequence[Any] = (), **inputs: Any
+) -> dict[str, Figure]:
+    """Name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
+
+    Args:
+        predictions: of one run, as for `track_statistics`; F1 by support and coverage are drawn of this one.
+        more_runs: predictions of further runs of the same system (other seeds): the averages and the PR
+            curves are means over all runs, with their standard deviations.
+        inputs: the other arguments of `track_statistics`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    runs = [track_statistics(predictions=run, **inputs) for run in (predictions, *more_runs)]
+    statistics = runs[0]
+    counts = {prefix: statistics.class_counts(prefix) for prefix in statistics.truths}
+    figures: dict[str, Figure] = {}
+    averages = {}
+    for prefix, truth_counts in counts.items():
+        if truth_counts.support.sum():
+            figures[f"class_weights_{prefix}"] = plot_class_weights(truth_counts)
+            figures[f"f1_by_support_{prefix}"] = plot_f1_by_support({prefix: truth_counts})
+            averages[prefix] = [family_from_counts(run.class_counts(prefix)) for run in runs]
+    if averages:
+        figures["averages"] = plot_averages(averages)
+    curves, coverage = {}, {}
+    for prefix in statistics.truths:
+        found = [curve for run in runs if (curve := track_curve(run, prefix)) is not None]
+        covered = track_coverage(statistics, prefix)
+        if found and covered is not None:
+            curves[prefix], coverage[prefix] = found, covered
+    if curves:
+        figures["pr_curves"] = plot_pr_curves(curves)
+        figures["relation_coverage"] = plot_relation_coverage(
+            coverage, num_relations=len(statistics.units.relations)
+        )
+    return figures
+
+
+def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
+    """The paths of the figures written; `inputs` are the arguments of `draw_track_figures`."""
+    return write_figures(folder, draw_track_figures(**inputs))
+
+
+def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:
+    """The paths of the figures written, <name>.png for each, there whole or not at all.
+
+    Args:
+        folder: where to write; made when it is not there.
+        figures: name -> figure.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, figure in figures.items():
+        path = folder / f"{name}.png"
+        part = folder / f".{name}.part.png"
+        figure.savefig(part)
+        os.replace(part, path)
+        paths.append(path)
+    return paths

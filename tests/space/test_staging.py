@@ -3,15 +3,14 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from hub_cards import front_matter, stage_metric
 from leaderboard.__main__ import main
 from leaderboard.staging import stage_leaderboard
+from tests.folders import ROOT
 
-ROOT = Path(__file__).parents[2]
 NEEDED = {"README.md", "requirements.txt", "leaderboard/app.py", "weighted_f1_metric/__init__.py"}
 
 

@@ -36,6 +36,7 @@ from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
 from .trainer_hook import make_compute_metrics
 from .unjudged.bounds import magt_bounds, order_bounds
+from .unjudged.estimation import Estimate, MagtEstimate, estimate_magt
 from .weighting import AVERAGES, check_desiderata, class_weights
 
 __version__ = VERSION
@@ -47,6 +48,8 @@ __all__ = [
     "AveragedScores",
     "ClassCounts",
     "Comparison",
+    "Estimate",
+    "MagtEstimate",
     "PRCurve",
     "RankAgreement",
     "Signature",
@@ -64,6 +67,7 @@ __all__ = [
     "compare_runs",
     "data_fingerprint",
     "draw_track_figures",
+    "estimate_magt",
     "exponent_curve",
     "f1_family",
     "family_from_counts",

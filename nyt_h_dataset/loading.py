@@ -58,8 +58,10 @@ def load_nyt_h(
         config: "sentence" or "bag".
         na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split
             `na` always holds both files.
-        bag_key: a bag is a "pair" of entities or a "triple" (pair and relation; its `bag_id` is then
-            ``<bag_id>|<relation>``). Config "sentence" does not look at it.
+        bag_key: a bag is a "pair" of entities over all files of a split, an "id" (the `bag_id` as the
+            authors published it, which differs from file to file; the unit that bag2bag is scored on) or a
+            "triple" (pair and relation; its `bag_id` is then ``<bag_id>|<relation>``). See
+            `nyt_h_dataset.bags.bag_table`. Config "sentence" does not look at it.
         mention_policy: where there are several mentions, the pair that is complete "first", or the "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop";
             the counts are logged while the cache is built.

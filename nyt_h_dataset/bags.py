@@ -187,3 +187,17 @@ def _unique_ids(bag_id: pa.ChunkedArray, pairs: np.ndarray) -> pa.ChunkedArray:
             uses[name] = uses.get(name, 0) + 1
             names[pair] = name if uses[name] == 1 else f"{name}|{uses[name]}"
     return pa.chunked_array([pa.array([names[pair] for pair in pairs.tolist()], pa.string())])
+
+
+def mixed_order(negative: np.ndarray) -> np.ndarray:
+    """Return an order of the rows in which each stretch holds its share of those that are `negative`.
+
+    Both kinds keep their own order; bool in, int64 out, shape (rows,).
+
+    >>> mixed_order(np.array([False, False, False, False, True, True])).tolist()
+    [0, 4, 1, 2, 5, 3]
+    """
+    place = np.empty(len(negative))
+    for kind in (negative, ~negative):
+        place[kind] = (np.arange(kind.sum()) + 0.5) / max(int(kind.sum()), 1)
+    return np.argsort(place, kind="stable")

@@ -167,7 +167,8 @@ def interval_of(
         undefined: Where they are undefined, (n_resamples,).
         confidence: Coverage, in (0, 1).
 
-    >>> interval_of(1.0, np.array([1.0, 0.0, 1.0, 1.0]), np.array([False, True, False, False]), confidence=0.9)
+    >>> drawn = np.array([1.0, 0.0, 1.0, 1.0])
+    >>> interval_of(1.0, drawn, drawn == 0, confidence=0.9)
     Interval(estimate=1.0, low=1.0, high=1.0, sd=0.0, undefined_share=0.25)
     """
     defined, share = values[~undefined], float(undefined.mean())

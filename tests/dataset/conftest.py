@@ -8,6 +8,7 @@ import datasets
 import pytest
 
 from nyt_h_dataset import write_sample
+from tests.folders import SHARED
 
 RELATIONS = {"NA": 0, "/zeta/last": 1, "/alpha/first": 2}
 
@@ -72,7 +73,7 @@ def sample(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def real_data():
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "nyt_h_shaped"
+    path = SHARED / "nyt_h_shaped"
     if not (path / "gold_positions.jsonl").is_file():
         pytest.skip(f"the real sentences are not here ({path.name} beside the repository's folder)")
     return path

@@ -1,15 +1,15 @@
 """resampling on tracks: scores of every truth, resamples against scoring the drawn bags, strata."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.folders import SHARED
 from weighted_f1_metric.significance.resampling import bootstrap_interval, randomization_test
 from weighted_f1_metric.tracks import score_track
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
+DATA = SHARED / "nyt_h_shaped"
 needs_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="the shared data folder is not beside the repository"
 )

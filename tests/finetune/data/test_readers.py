@@ -11,8 +11,8 @@ from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.relation_rows import RelationData, RelationRows
 from finetune.data.semeval import read_semeval, read_semeval2010, untagged
 from nyt_h_dataset import write_sample
+from tests.folders import SHARED
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 TRAIN = (
     '1\t"The <e1>child</e1> was bound into the <e2>cradle</e2>."\r\nEntity-Destination(e1,e2)\r\n'
     "Comment: a\r\n\r\n"

@@ -8,9 +8,10 @@ import pytest
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.tacred import read_tacred
 from finetune.report.evaluation import false_alarms, mean_false_alarms, scores_by_seen_pairs
+from tests.folders import SHARED
 from weighted_f1_metric import f1_family, score_track
 
-SHAPED = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
+SHAPED = SHARED / "nyt_h_shaped"
 
 
 @pytest.mark.skipif(not SHAPED.is_dir(), reason="../shared/data/nyt_h_shaped is not there")

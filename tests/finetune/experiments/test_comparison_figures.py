@@ -9,7 +9,14 @@ pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
 from finetune.experiments import figures as comparison_figures
 from finetune.experiments.comparison import write_comparison
-from tests.finetune.made_runs import RELATIONS, guesses, made_data, read_csv, run_by_hand, run_of_predictions
+from tests.finetune.experiments.made_runs import (
+    RELATIONS,
+    guesses,
+    made_data,
+    read_csv,
+    run_by_hand,
+    run_of_predictions,
+)
 from weighted_f1_metric import AVERAGES, read_predictions
 
 SEEDS = (9, 148)

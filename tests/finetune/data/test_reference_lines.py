@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +20,9 @@ from finetune.data.reference_lines import (
 )
 from finetune.data.relation_rows import RelationData, RelationRows
 from finetune.model.markers import Span
+from tests.folders import SHARED
 
-SHAPED = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
+SHAPED = SHARED / "nyt_h_shaped"
 TEXT = "Ann Lee of New York City left Rome."
 
 

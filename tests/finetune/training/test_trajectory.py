@@ -19,7 +19,7 @@ import torch
 from finetune.demo import build_encoder
 from nyt_h_dataset import load_nyt_h
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "training_trajectory.json"
+GOLDEN = Path(__file__).with_name("training_trajectory.json")
 STEPS, EVERY = 200, 10
 FLAGS = {
     "seed": 9,

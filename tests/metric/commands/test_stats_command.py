@@ -3,14 +3,14 @@
 import argparse
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
+from tests.folders import SHARED
 from weighted_f1_metric.commands.label_files import read_label_file
 from weighted_f1_metric.commands.stats import add_stats_parser
 
-KEY = Path(__file__).parents[3] / "shared" / "data" / "semeval2010" / "TEST_KEY_DIRECTED.txt"
+KEY = SHARED / "semeval2010" / "TEST_KEY_DIRECTED.txt"
 
 
 def stats(*words):

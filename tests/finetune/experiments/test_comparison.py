@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from scipy.stats import ttest_ind, ttest_ind_from_stats
@@ -17,7 +16,7 @@ from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.experiments import comparison
 from finetune.experiments.comparison import write_comparison
 from finetune.experiments.figures import Pictures
-from tests.finetune.made_runs import (
+from tests.finetune.experiments.made_runs import (
     RELATIONS,
     guesses,
     made_data,
@@ -25,9 +24,9 @@ from tests.finetune.made_runs import (
     run_by_hand,
     run_of_predictions,
 )
+from tests.folders import SHARED
 from weighted_f1_metric import AVERAGES, read_predictions
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 SEEDS = (9, 148, 378)
 TRUTHS = ("dsgt", "magt_ds_scope", "magt")
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau, ttest_ind
 
 from finetune.experiments.comparison import write_comparison
-from tests.finetune.made_runs import guesses, made_data, read_csv, run_by_hand, run_of_predictions
+from tests.finetune.experiments.made_runs import guesses, made_data, read_csv, run_by_hand, run_of_predictions
 from weighted_f1_metric import AVERAGES, randomization_test
 
 TRUTHS = ("dsgt", "magt_ds_scope", "magt")

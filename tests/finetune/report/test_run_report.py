@@ -14,10 +14,10 @@ from finetune.__main__ import main
 from finetune.command_line import parse_arguments
 from finetune.report.results import SeedResult, read_seed
 from finetune.training.preparation import Prepared, data_warnings, prepare, score_warnings
+from tests.folders import ROOT
 from weighted_f1_metric.__main__ import main as weighted_f1
 
 Words = Callable[..., list[str]]
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_screen_of_a_run(sample: Path, tmp_path: Path, words_for: Words) -> None:

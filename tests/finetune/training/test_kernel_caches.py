@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from finetune.trainer_arguments import computes_bf16
+from tests.folders import ROOT
 
 GROWTH = """
 import sys
@@ -32,9 +32,8 @@ print(run(range(200, 600)) - before)
 
 def grown(how: str) -> float:
     """MiB that 400 new shapes add to 200, in a process of its own."""
-    root = Path(__file__).parents[2]
     words = [sys.executable, "-c", GROWTH, how]
-    return float(subprocess.run(words, cwd=root, capture_output=True, text=True, check=True).stdout)
+    return float(subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.skipif(not computes_bf16(use_cpu=True), reason="torch uses oneDNN with 16-bit units only")

@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
+from tests.folders import SHARED
 from weighted_f1_metric.significance.comparison import compare_runs, effect_word, holm_adjusted
 from weighted_f1_metric.significance.run_measures import run_measures
 
-PAPER = Path(__file__).parents[3] / "shared" / "data" / "paper_b_tables.json"
+PAPER = SHARED / "paper_b_tables.json"
 needs_paper = pytest.mark.skipif(
     not PAPER.is_file(), reason="the shared data folder is not beside the repository"
 )

@@ -13,11 +13,11 @@ from benchmarks import training
 from finetune.__main__ import main
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.semeval import read_semeval2010
+from tests.folders import SHARED
 from weighted_f1_metric import f1_family, read_predictions, score_track
 
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def test_the_files(two_seeds: Path) -> None:

@@ -18,10 +18,11 @@ from finetune import __main__ as command
 from finetune.experiments import folder_lock
 from finetune.experiments import runs as experiment_runs
 from finetune.experiments.__main__ import main
-from finetune.experiments.runs import PlannedRun, environments, locked, num_threads
+from finetune.experiments.folder_lock import locked
+from finetune.experiments.runs import PlannedRun, environments, num_threads
+from tests.folders import ROOT
 
 Results = Callable[[Path], dict]
-ROOT = Path(__file__).parents[2]
 PCNN, CNN = "runs/sent2sent/pcnn", "runs/bag2bag/cnn-att"
 
 

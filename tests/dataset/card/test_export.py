@@ -17,10 +17,11 @@ from nyt_h_dataset import load_nyt_h, write_sample
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.card.export import export_nyt_h
 from nyt_h_dataset.card.verification import Check
+from tests.folders import ROOT
 
 CONFIGS = ("sentence", "bag")
 SPLITS = ("train", "validation", "test", "na")
-OLD_PYTHON = Path(__file__).parents[2] / ".venv-old" / "bin" / "python"
+OLD_PYTHON = ROOT / ".venv-old" / "bin" / "python"
 # Runs where our packages are blocked; prints a hash of the rows of each config and split, both roads.
 LOAD_BACK = """
 import sys

@@ -13,11 +13,11 @@ import pytest
 
 from finetune.__main__ import main
 from finetune.training.train import predicted_logits
+from tests.folders import ROOT
 from weighted_f1_metric import read_predictions
 
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]
-ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("traced_run.py")
 traced = runpy.run_path(str(SCRIPT))["traced"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1"]

@@ -10,8 +10,8 @@ import yaml
 
 from finetune.experiments.__main__ import main
 from finetune.experiments.experiment_file import read_experiment
+from tests.folders import ROOT
 
-ROOT = Path(__file__).parents[2]
 GIVEN = {
     "title": "Two networks",
     "data": {"data": "nyt_h", "data_dir": "nowhere"},

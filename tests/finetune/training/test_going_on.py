@@ -18,10 +18,10 @@ from finetune.__main__ import main
 from finetune.training import relation_trainer as checkpoints
 from finetune.training import train
 from finetune.training.relation_trainer import RelationTrainer
+from tests.folders import ROOT
 
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]
-ROOT = Path(__file__).parents[2]
 
 # Runs the command in a process that kills itself: in the forward pass after so many steps, or after half of
 # the optimizer's state of a checkpoint is on the disk.

@@ -135,12 +135,10 @@ def _compare(measure: str, a: list[float | None], b: list[float | None]) -> Comp
     freedom = len(a) + len(b) - 2
     # hypot, not squares: those would underflow for very small deviations.
     pooled = math.hypot(math.sqrt(len(a) - 1) * sd_a, math.sqrt(len(b) - 1) * sd_b) / math.sqrt(freedom)
-    d = result.difference / pooled
+    d = difference / pooled
     return replace(
         result,
-        p_value=_welch_p(
-            result.difference, sd_a / math.sqrt(len(a)), len(a), sd_b / math.sqrt(len(b)), len(b)
-        ),
+        p_value=_welch_p(difference, sd_a / math.sqrt(len(a)), len(a), sd_b / math.sqrt(len(b)), len(b)),
         cohens_d=d,
         hedges_g=d * _hedges_correction(freedom),
         effect=effect_word(d),

@@ -122,10 +122,16 @@ def track_statistics(
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
     by: str = "rows",
+    judgments: Any = None,
 ) -> TrackStatistics:
     """The per-unit statistics of a system on a track; see `score_track` for the arguments and errors."""
     units = read_units(
-        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+        track=track,
+        references=references,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
     )
     prefixes = resolve_truths(truths, unk, units)
     return statistics_of_units(units, read_unit_predictions(predictions, units), prefixes)
@@ -147,11 +153,13 @@ def truth_pairs(prefix: str, units: Units) -> tuple[np.ndarray, np.ndarray]:
     """The gold pairs of a truth and the pairs whose predictions count, bool (num_units, num_relations).
 
     A pair without a yes and with an unk is no candidate of the MAGT truths (only reached with unk="exclude").
+    A judged yes about another relation than the unit's DS relations is gold under "magt" alone.
     """
     if prefix == "dsgt":
         return units.distant, np.ones_like(units.distant)
-    candidates = ~units.unjudged if prefix == "magt" else units.distant & ~units.unjudged
-    return units.confirmed, candidates
+    if prefix == "magt":
+        return units.confirmed, ~units.unjudged
+    return units.confirmed & units.distant, units.distant & ~units.unjudged
 
 
 def _truth_statistics(prefix: str, units: Units, predicted: np.ndarray) -> TruthStatistics:

@@ -28,6 +28,7 @@ def score_track(
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
     by: str = "rows",
+    judgments: Any = None,
     ks: Sequence[int] = DEFAULT_KS,
     averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
     beta: float = 1.0,
@@ -59,6 +60,10 @@ def score_track(
             predictions count neither way; N stays as it is).
         by: "rows", or "sentences": rows of one bag with the same sentence (twins) become one unit with the
             union of their predictions (and per relation their highest score). Sentence tracks only.
+        judgments: answers about further (sentence, relation) pairs: records or columns with `instance_id`,
+            `relation` and `answer` ("yes" or "no"). An answer holds for the row and its twins; a bag has a
+            yes when one of its sentences has it, a no when all of them have one. A yes is gold under `magt`
+            for every system; an answer about a DS relation labelled unk stands for its bag_label.
         ks: the K of precision_at_K and of the coverage.
         averages, beta, zero_division, entropy_total, per_class: as in `f1_family`.
 
@@ -69,7 +74,7 @@ def score_track(
         the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates). Beside them:
 
         - num_units; num_pairs, the (unit, DS relation) pairs;
-        - num_judged_no: predicted DS relations that a human refused (no yes, no unk);
+        - num_judged_no: predicted relations that a human refused (no yes, no unk);
         - num_unjudged: predicted relations that nobody judged for their unit;
         - num_twins: rows that share bag and sentence with another row (sentence tracks; None without
           sentences);
@@ -92,7 +97,8 @@ def score_track(
         TypeError: records that are none, names that are no strings.
         ValueError: an unknown track, truth or option; a missing key; ids missing, unknown or there twice; a
             relation that `relations` lacks; a mixture of judged and unjudged rows; scores that lack a
-            relation, have the wrong shape or are not finite; K <= 0.
+            relation, have the wrong shape or are not finite; K <= 0; judgments of unknown ids or relations,
+            two for one pair, or against a bag_label.
 
     Reference:
         [A] Zhu et al. 2020, section 4 and Eq. 1. With `magt_ds_scope` and every unit unambiguous, macro_all
@@ -107,7 +113,12 @@ def score_track(
     cutoffs = checked_ks(ks)
     check_flag("per_class", per_class)
     units = read_units(
-        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+        track=track,
+        references=references,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
     )
     prefixes = resolve_truths(truths, unk, units)
     system = read_unit_predictions(predictions, units)
@@ -167,8 +178,9 @@ def scores_of_statistics(
 
 def unit_numbers(units: Units, predicted: np.ndarray) -> dict[str, int | None]:
     """How many units and pairs there are, and how many predictions a human refused or nobody judged."""
-    refused = predicted & units.distant & ~units.confirmed & ~units.unjudged
-    unjudged = predicted & (~units.distant | units.unjudged)
+    answered = (units.distant | units.judged) & ~units.unjudged
+    refused = predicted & answered & ~units.confirmed
+    unjudged = predicted & ~answered & ~units.confirmed
     numbers: dict[str, int | None] = {
         "num_units": units.num_units,
         "num_pairs": int(np.count_nonzero(units.distant)),
@@ -192,6 +204,7 @@ def track_signatures(units: Units, prefixes: Sequence[str], *, unk: str, **famil
             truth=prefix,
             by=units.by,
             unk=unk,
+            judgments=None if prefix == "dsgt" else units.judgments,
             **family,
         )
         for prefix in prefixes

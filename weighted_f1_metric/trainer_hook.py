@@ -189,6 +189,30 @@ def read_splits(references: Any, track: str) -> list[ReferenceSplit]:
     return splits
 
 
+def judgments_by_split(judgments: Any, splits: list[ReferenceSplit]) -> dict[str, list[dict[str, Any]]]:
+    """Split -> the judgments of its rows, as records.
+
+    Raises:
+        TypeError, ValueError: see `read_columns`; an id that no split has.
+    """
+    parts: dict[str, list[dict[str, Any]]] = {split.name: [] for split in splits}
+    if judgments is None or (isinstance(judgments, (list, tuple)) and not judgments):
+        return parts
+    keys = ("instance_id", "relation", "answer")
+    columns = read_columns(judgments, required=keys, name="judgments")
+    split_of = {
+        number: split.name
+        for split in splits
+        for number in read_columns(split.records, required=["instance_id"], name="references")["instance_id"]
+    }
+    unknown = [number for number in columns["instance_id"] if number not in split_of]
+    if unknown:
+        raise ValueError(f"`judgments` holds instance_ids that no split has: {quoted(unknown)}.")
+    for values in zip(*(columns[key] for key in keys), strict=True):
+        parts[split_of[values[0]]].append(dict(zip(keys, values, strict=True)))
+    return parts
+
+
 def split_of_rows(rows: np.ndarray, splits: list[ReferenceSplit]) -> tuple[ReferenceSplit, np.ndarray]:
     """The split that the row ids are from, and the position of each row in it.
 
@@ -238,6 +262,7 @@ def make_compute_metrics(
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
     by: str = "rows",
+    judgments: Any = None,
     ks: Sequence[int] = DEFAULT_KS,
 ) -> Callable[[Any], dict[str, float]]:
     """A function for the Trainer's `compute_metrics`: an EvalPrediction in, a flat dict of floats out.
@@ -258,6 +283,7 @@ def make_compute_metrics(
         averages, beta, zero_division, entropy_total: as in `f1_family`.
         macro_over, groups: likewise, without `track`; `groups` maps names.
         truths, unk, by, ks: as in `score_track`.
+        judgments: likewise; of several splits together, each row's answers go to its split.
 
     The returned function takes an object with `predictions` and `label_ids` (or the pair of them):
 
@@ -294,6 +320,8 @@ def make_compute_metrics(
         raise ValueError(
             "`references` and `track` belong together; give both, or neither for the plain family."
         )
+    if judgments is not None and track is None:
+        raise ValueError("`judgments` are about the relations of a track; give `references` and `track`.")
     family: dict[str, Any] = {
         "averages": averages,
         "beta": beta,
@@ -332,6 +360,7 @@ def make_compute_metrics(
         raise ValueError("`groups` and `macro_over` have no meaning with `track`, which reports both macros.")
     relations = [name for index, name in enumerate(names) if index != negative]
     splits = read_splits(references, track)
+    judged = judgments_by_split(judgments, splits)
 
     def track_metrics(eval_prediction: Any) -> dict[str, float]:
         outputs, label_ids = read_outputs(eval_prediction, len(names))
@@ -357,6 +386,7 @@ def make_compute_metrics(
             truths=truths,
             unk=unk,
             by=by,
+            judgments=judged[split.name],
             ks=ks,
             **family,
         )

@@ -156,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--negative_relation", default="NA", help='The name that means "none of the relations".'
     )
     parser.add_argument(
-        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the argv."
+        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the words."
     )
     parser.add_argument(
         "--output", required=True, help="The file to write; edit it before training, as it is only a start."

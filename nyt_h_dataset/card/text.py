@@ -42,7 +42,11 @@ _NA_TEXTS = {
     "all": "the whole NA set",
     "none": "no NA rows",
 }
-_BAG_TEXTS = {"pair": "entity pair", "triple": "(entity pair, relation)"}
+_BAG_TEXTS = {
+    "pair": "entity pair (by guid, over all files of a split; `bag_id` is that of its first instance)",
+    "id": "`bag_id` as the authors published it",
+    "triple": "(entity pair, relation)",
+}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 

@@ -514,7 +514,15 @@ def _measures(
         {"averages": {"macro_all": "macro"}, "macro_over": "labels"},
     ]
     for family in families:
-        scores = averaged_scores(**counts, **family, total=largest, beta=beta, zero_division=zero_division)
+        scores = averaged_scores(
+            true_positives=counts["true_positives"],
+            predicted=counts["predicted"],
+            support=counts["support"],
+            total=largest,
+            beta=beta,
+            zero_division=zero_division,
+            **family,
+        )
         for name, value in scores.values.items():
             result[name] = value
             value[1:][scores.undefined[name][1:]] = np.nan
@@ -564,7 +572,8 @@ def _not_estimable(population: Population, sample: Sample, averages: Mapping[str
 
     Micro sums counts over the relations, so it leans on none of them, only on all together. Beside relations
     with few judged pairs there are those without a yes so far: whether they have support is not known, which
-    matters where even a support of 1 has weight (macro).
+    matters where even a support of 1 has weight (macro). Where units are drawn, few means a support below
+    that of five units of the stratum with the greatest weight.
     """
     support = np.split(population.sums, len(COUNTS))[COUNTS.index("ds_gold")]
     judged = population.tells[sample.item].sum(axis=0)
@@ -573,6 +582,10 @@ def _not_estimable(population: Population, sample: Sample, averages: Mapping[str
     else:
         complete = np.full(len(judged), len(sample.item) == len(population.ids))
     thin = (judged < MIN_JUDGED) & ~complete
+    if population.truth == "revised":
+        # Any drawn unit can turn out to have a rare relation, with the weight of its own stratum.
+        drawn = np.bincount(sample.stratum, minlength=len(sample.size))
+        thin |= (support < MIN_JUDGED * (sample.size / np.maximum(drawn, 1)).max()) & ~complete
     unseen = ~population.counts["human_gold"][sample.item].any(axis=0) & ~complete
     total = np.array(max(population.total, support.max()))
     result = {}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hub_cards import check_repo_id, listing, push_folder
+from hub_cards import add_push_options, check_repo_id, folder_files, publish, run_command
 
 from .report.model_card import figure_paths, hub_dataset, run_card, run_eval_results, without_places
 from .report.results import PAGE, RESULTS, to_json, write_atomically
@@ -24,8 +24,6 @@ SEED_FILES = (
     *("*.safetensors", "*.safetensors.index.json", "tokenizer*.json", "special_tokens_map.json"),
     *("added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "*.model"),
 )
-# What a push writes, and so what a later one may delete.
-REPLACED = ("*.py", "*.json", "*.jsonl", "*.safetensors", "*.txt", "figures/*.png", ".eval_results/*.yaml")
 
 
 def push_run(
@@ -55,10 +53,14 @@ def push_run(
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         staged = Path(folder)
         stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id)
-        options: dict[str, Any] = {"repo_id": repo_id, "repo_type": "model", "public": public}
-        if dry_run:
-            return listing(staged, **options)
-        return push_folder(staged, message="Model, results and card", replaced=REPLACED, **options).sentence()
+        return publish(
+            staged,
+            repo_id=repo_id,
+            repo_type="model",
+            message="Model, results and card",
+            public=public,
+            dry_run=dry_run,
+        )
 
 
 def stage_run(
@@ -81,9 +83,9 @@ def stage_run(
     model = run / f"seed-{chosen}"
     if not (model / "config.json").is_file():
         raise FileNotFoundError(f"{model} holds no model (config.json is not there); run that seed again.")
-    for path in sorted(path for path in model.iterdir() if path.is_file()):
-        if any(fnmatch.fnmatch(path.name, pattern) for pattern in SEED_FILES):
-            shutil.copyfile(path, out / path.name)
+    for name in folder_files(model):
+        if "/" not in name and any(fnmatch.fnmatch(name, pattern) for pattern in SEED_FILES):
+            shutil.copyfile(model / name, out / name)
     figures = figure_paths(run)
     for name in figures:
         (out / name).parent.mkdir(exist_ok=True)
@@ -142,18 +144,12 @@ def best_seed(results: Mapping[str, Any]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m finetune.push", description="Push a run to the Hub.")
     parser.add_argument("--run", required=True, type=Path, metavar="DIR", help="the output folder of the run")
-    parser.add_argument(
-        "--repo_id", required=True, metavar="OWNER/NAME", help="the model repository; made when not there"
-    )
+    add_push_options(parser, "model repository")
     parser.add_argument("--seed", type=int, help="whose weights (default: the best seed on validation)")
     parser.add_argument(
         "--dataset_repo_id",
         metavar="OWNER/NAME",
         help="the data on the Hub, for the card and .eval_results (default: the --dataset_name of the run)",
-    )
-    parser.add_argument("--public", action="store_true", help="let everybody see it (default: private)")
-    parser.add_argument(
-        "--dry_run", action="store_true", help="upload nothing; print the list of files and the card"
     )
     return parser
 
@@ -161,20 +157,21 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 2 when it could not run."""
     given = _parser().parse_args(argv)
-    try:
-        done = push_run(
-            given.run,
-            repo_id=given.repo_id,
-            seed=given.seed,
-            dataset_id=None if given.dataset_repo_id is None else check_repo_id(given.dataset_repo_id),
-            public=given.public,
-            dry_run=given.dry_run,
+
+    def push() -> None:
+        dataset_id = None if given.dataset_repo_id is None else check_repo_id(given.dataset_repo_id)
+        print(
+            push_run(
+                given.run,
+                repo_id=given.repo_id,
+                seed=given.seed,
+                dataset_id=dataset_id,
+                public=given.public,
+                dry_run=given.dry_run,
+            )
         )
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(done)
-    return 0
+
+    return run_command("finetune.push", push)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ from .tracks import ScoredTrack, score_track, score_units, scored_track
 from .trainer_hook import make_compute_metrics
 from .unit_predictions import UnitPredictions, predictions_of_ids, read_unit_predictions
 from .units import TRACKS, TRUTH_NAMES, TRUTHS, Units, read_units, truth_name, unit_id_key
+from .unjudged.bounds import magt_bounds, order_bounds
 from .weighting import AVERAGES, check_desiderata, class_weights
 
 __version__ = VERSION
@@ -85,7 +86,9 @@ __all__ = [
     "family_from_counts",
     "holm_adjusted",
     "label_statistics",
+    "magt_bounds",
     "make_compute_metrics",
+    "order_bounds",
     "p_text",
     "parse_signature",
     "percent",

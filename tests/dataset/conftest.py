@@ -67,8 +67,8 @@ def cache(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory):
-    return write_sample(tmp_path_factory.mktemp("sample") / "small").path
+def sample(made_once):
+    return made_once("small-sample", write_sample)
 
 
 @pytest.fixture(scope="session")

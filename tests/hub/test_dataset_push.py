@@ -6,6 +6,7 @@ import json
 import pytest
 from huggingface_hub import DatasetCard
 
+from hub_cards.upload import MANIFEST
 from nyt_h_dataset import load_nyt_h, write_sample
 from nyt_h_dataset.__main__ import main
 from tests.hub_clients import LOAD_DATASET, run_client, run_command
@@ -38,7 +39,7 @@ def test_pushed_and_loaded_back(hub, words, tmp_path):
     files = hub.files("datasets", REPO)
     parquet = {f"{c}/{s}-00000-of-00001.parquet" for c in ("sentence", "bag") for s in SPLITS}
     pictures = {"figures/bag_sizes.png", "figures/label_distribution.png"}
-    assert set(files) == {".gitattributes", "README.md", *parquet, *pictures}
+    assert set(files) == {".gitattributes", MANIFEST, "README.md", *parquet, *pictures}
     assert not any(TOKEN.encode() in content for content in files.values())
     assert len(hub.history("datasets", REPO)) == 2
     assert f'load_dataset("{REPO}", "bag")' in files["README.md"].decode()

@@ -5,13 +5,8 @@ import gzip
 import json
 
 import pytest
-from hypothesis import settings
 
 from tests.folders import SHARED
-
-# A time limit an example would fail on a busy machine, not on a defect.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 
 def _folder(name):

@@ -201,7 +201,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(ROWS, max_size=15), st.sampled_from(["pair", "instance", "keep"]), st.integers(0, 9))
 def test_no_row_is_lost(tmp_path_factory, rows, split_by, seed):
     root = tmp_path_factory.mktemp("lossless")

@@ -151,7 +151,7 @@ def test_validation_is_drawn_by_pair_and_seed_whatever_the_order(tmp_path):
     assert drawn("c", rows, 1) != first
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["left", "born", "no_relation"]), st.sampled_from(["A", "B", "É", "a "])),

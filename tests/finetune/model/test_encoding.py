@@ -133,7 +133,7 @@ def test_positions_point_at_the_markers_in_every_arrangement(
 LONG = "the child was " * 20 + "wrapped" + " and bound" * 20 + " into the cradle" + " by means" * 20
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(8, 64), st.booleans())
 def test_a_long_row_keeps_both_entities(bert, max_length: int, turned: bool) -> None:
     head, tail = ("cradle", "wrapped") if turned else ("wrapped", "cradle")

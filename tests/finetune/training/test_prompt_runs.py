@@ -52,7 +52,7 @@ def test_a_run_learns_and_its_label_words_belong_to_it(
     out, file = corpus.parent / "out", corpus.parent / "words.json"
     words = ["--data=semeval2010", "--data_dir", str(corpus), "--model_name_or_path", str(bert)]
     words += ["--output_dir", str(out), "--input=prompt", "--label_words", str(file), "--seed=9"]
-    words += ["--num_train_epochs=4", "--learning_rate=3e-3", "--disable_tqdm=true"]
+    words += ["--num_train_epochs=12", "--learning_rate=3e-3", "--disable_tqdm=true"]
     assert main([*words, "--logging_strategy=no"]) == 0, capsys.readouterr().err
     captured = capsys.readouterr()
     assert "missing keys" not in captured.err + caplog.text

@@ -17,6 +17,8 @@ from .cards import front_matter
 REPO_TYPES = ("dataset", "model", "space")
 # Hidden files are settings, secrets (.env) and caches of one person; of them the Hub reads only these.
 HIDDEN_SENT = (".eval_results", ".gitattributes")
+CARD = "README.md"
+MAX_LISTED = 5
 
 
 def _check_place(out: Path, *, overwrite: bool, replaceable: Sequence[str]) -> None:
@@ -25,14 +27,14 @@ def _check_place(out: Path, *, overwrite: bool, replaceable: Sequence[str]) -> N
     there = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
     if there and not overwrite:
         raise ValueError(
-            f"`out` {out} is not empty (it holds {', '.join(there[:5])}); give another folder, or say "
-            "overwrite."
+            f"`out` {out} is not empty (it holds {', '.join(there[:MAX_LISTED])}); give another folder, "
+            "or say overwrite."
         )
     foreign = [name for name in there if name not in replaceable]
     if foreign:
         raise ValueError(
-            f"`out` {out} holds what was not written here: {', '.join(foreign[:5])} ({len(foreign)} in all). "
-            "Overwriting replaces the whole folder, so it is refused; give another folder."
+            f"`out` {out} holds what was not written here: {', '.join(foreign[:MAX_LISTED])} "
+            f"({len(foreign)} in all). Overwriting replaces the whole folder, so it is refused; give another."
         )
 
 
@@ -81,40 +83,29 @@ def folder_files(folder: str | os.PathLike[str]) -> dict[str, int]:
 
     Raises:
         FileNotFoundError: there is no such folder.
-        ValueError: it holds no file.
+        ValueError: it holds no file, or a link: what a link leads to was not put there to be published.
     """
     root = Path(folder)
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root} to push.")
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
     kept = [
         path
-        for path in paths
+        for path in sorted(root.rglob("*"))
         if not any(
             part == "__pycache__" or (part.startswith(".") and part not in HIDDEN_SENT)
             for part in path.relative_to(root).parts
         )
     ]
+    links = [path for path in kept if path.is_symlink()]
+    if links:
+        raise ValueError(
+            f"{links[0]} is a link ({len(links)} in all): a push sends files only. Put the file itself "
+            "there, or take the link away."
+        )
+    kept = [path for path in kept if path.is_file()]
     if not kept:
         raise ValueError(f"the folder {root} holds no file to push.")
     return {path.relative_to(root).as_posix(): path.stat().st_size for path in kept}
-
-
-def listing(folder: str | os.PathLike[str], *, repo_id: str, repo_type: str, public: bool) -> str:
-    """What a push would send, for people: the files with their sizes, then the whole card.
-
-    Raises:
-        FileNotFoundError, ValueError: as `check_folder`.
-    """
-    check_repo_id(repo_id)
-    files = check_folder(folder, repo_type=repo_type)
-    width = max(len(f"{size:,}") for size in files.values())
-    lines = [f"{size:>{width},}  {path}" for path, size in files.items()]
-    total = f"{len(files)} files, {sum(files.values()):,} bytes"
-    kind = "Space" if repo_type == "space" else repo_type
-    where = f"the {kind} {repo_id} ({'public' if public else 'private'})"
-    card = (Path(folder) / "README.md").read_text(encoding="utf-8")
-    return "\n".join([f"To {where}, in one commit: {total}", *lines, "", card])
 
 
 def check_repo_id(repo_id: str) -> str:
@@ -149,7 +140,7 @@ def check_folder(folder: str | os.PathLike[str], *, repo_type: str) -> dict[str,
     if repo_type not in REPO_TYPES:
         raise ValueError(f"`repo_type` must be one of {', '.join(map(repr, REPO_TYPES))}; got {repo_type!r}.")
     files = folder_files(folder)
-    card = Path(folder) / "README.md"
+    card = Path(folder) / CARD
     if not card.is_file():
         raise FileNotFoundError(f"{card} is not there: every repository needs its card.")
     metadata = front_matter(card.read_text(encoding="utf-8"), name=str(card))

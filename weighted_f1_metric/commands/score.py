@@ -12,7 +12,8 @@ from ..table import number, percent
 from ..tables import RANKING_NAMES, track_notes, track_table, twins_note
 from ..tracks import scored_track
 from ..units import TRACKS, TRUTHS, truth_name
-from .prediction_files import read_predictions, read_references, read_relations, write_json
+from .files import write_json
+from .prediction_files import read_predictions, read_references, read_relations
 
 _DESCRIPTION = """Score predictions on NYT-H against distant and human labels. The files and the short flags
 are those of the authors' evaluator; every average of the weighted F1 family is printed under every ground

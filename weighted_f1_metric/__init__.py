@@ -45,6 +45,7 @@ from .trainer_hook import make_compute_metrics
 from .unit_predictions import UnitPredictions, predictions_of_ids, read_unit_predictions
 from .units import TRACKS, TRUTH_NAMES, TRUTHS, Units, read_units, truth_name, unit_id_key
 from .unjudged.bounds import magt_bounds, order_bounds
+from .unjudged.estimation import Estimate, MagtEstimate, estimate_magt
 from .weighting import AVERAGES, check_desiderata, class_weights
 
 __version__ = VERSION
@@ -60,6 +61,8 @@ __all__ = [
     "AveragedScores",
     "ClassCounts",
     "Comparison",
+    "Estimate",
+    "MagtEstimate",
     "PRCurve",
     "RankAgreement",
     "ScoredTrack",
@@ -81,6 +84,7 @@ __all__ = [
     "compare_runs",
     "data_fingerprint",
     "draw_track_figures",
+    "estimate_magt",
     "exponent_curve",
     "f1_family",
     "family_from_counts",

@@ -61,8 +61,8 @@ class Pool:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts by relation: gold (C,), predicted and right (systems, C); and of each open pair its relation, who
-    predicts it (num_open, systems), and whether it is a DS relation, gold also for those who do not.
+    """Counts by relation: gold (C,), predicted and right (systems, C); and of each open pair its relation,
+    who predicts it (num_open, systems), and whether it is a DS relation, gold also for those who do not.
     """
 
     gold: np.ndarray

@@ -5,7 +5,13 @@ same functions.
 """
 
 from . import space
-from .commands.prediction_files import read_predictions, read_references, read_relations, write_predictions
+from .commands.prediction_files import (
+    read_judgments,
+    read_predictions,
+    read_references,
+    read_relations,
+    write_predictions,
+)
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
@@ -32,7 +38,15 @@ from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .table import Table, percent
-from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table
+from .tables import (
+    BOUNDS_NOTE,
+    SIGNIFICANCE_LEVEL,
+    agreement_table,
+    open_note,
+    p_text,
+    reference_table,
+    track_table,
+)
 from .track_statistics import (
     TrackStatistics,
     resolve_truths,
@@ -44,7 +58,7 @@ from .tracks import ScoredTrack, score_track, score_units, scored_track
 from .trainer_hook import make_compute_metrics
 from .unit_predictions import UnitPredictions, predictions_of_ids, read_unit_predictions
 from .units import TRACKS, TRUTH_NAMES, TRUTHS, Units, read_units, truth_name, unit_id_key
-from .unjudged.bounds import magt_bounds, order_bounds
+from .unjudged.bounds import bounds_of_scored, magt_bounds, mean_bounds, order_bounds
 from .unjudged.estimation import Estimate, MagtEstimate, estimate_magt
 from .weighting import AVERAGES, check_desiderata, class_weights
 
@@ -52,6 +66,7 @@ __version__ = VERSION
 
 __all__ = [
     "AVERAGES",
+    "BOUNDS_NOTE",
     "COLOURS",
     "SIGNIFICANCE_LEVEL",
     "TRACKS",
@@ -75,6 +90,7 @@ __all__ = [
     "average_scores",
     "averaged_scores",
     "bootstrap_interval",
+    "bounds_of_scored",
     "check_comparable",
     "check_desiderata",
     "class_counts",
@@ -92,6 +108,8 @@ __all__ = [
     "label_statistics",
     "magt_bounds",
     "make_compute_metrics",
+    "mean_bounds",
+    "open_note",
     "order_bounds",
     "p_text",
     "parse_signature",
@@ -109,6 +127,7 @@ __all__ = [
     "randomization_test",
     "rank_systems",
     "ranking_measures",
+    "read_judgments",
     "read_predictions",
     "read_references",
     "read_relations",

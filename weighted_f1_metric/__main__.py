@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from .commands.compare import add_compare_parser
+from .commands.estimate import add_estimate_parser
 from .commands.score import add_score_parser
 from .commands.stats import add_stats_parser
 from .signature import VERSION
 
 # Each adds its parser to the sub-commands and sets `run`: parsed argv -> exit status.
-COMMANDS = (add_score_parser, add_compare_parser, add_stats_parser)
+COMMANDS = (add_score_parser, add_estimate_parser, add_compare_parser, add_stats_parser)
 
 
 def build_parser() -> argparse.ArgumentParser:

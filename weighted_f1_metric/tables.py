@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .significance.comparison import Comparison, f1_measure
@@ -17,7 +17,11 @@ RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (opt
 
 
 def track_table(
-    scores: Mapping[str, Any], *, echo: Mapping[str, Any] | None = None, sd: Mapping[str, Any] | None = None
+    scores: Mapping[str, Any],
+    *,
+    echo: Mapping[str, Any] | None = None,
+    sd: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, Any] | None = None,
 ) -> str:
     """A Markdown table of the F scores in percent: one row an average, one column a ground truth.
 
@@ -26,6 +30,7 @@ def track_table(
         echo: the scores of copying each unit's own DS relations, shown in columns of their own; default: what
             `scores` holds under "echo".
         sd: standard deviations under the same keys, shown behind the scores.
+        bounds: what `magt_bounds` returns, shown behind the MAGT scores: "39.90 (38.8 to 71.5)".
 
     >>> keys = ["micro", "weighted", "dodrans", "entropy", "macro", "macro_all"]
     >>> scores, echo = [{f"dsgt_{key}_f1": value for key in keys} for value in (0.5, 1.0)]
@@ -42,11 +47,15 @@ def track_table(
     Raises:
         ValueError: `scores` holds no F score under any prefix.
     """
-    return averages_by_truth(scores, echo=echo, sd=sd).markdown()
+    return averages_by_truth(scores, echo=echo, sd=sd, bounds=bounds).markdown()
 
 
 def averages_by_truth(
-    scores: Mapping[str, Any], *, echo: Mapping[str, Any] | None = None, sd: Mapping[str, Any] | None = None
+    scores: Mapping[str, Any],
+    *,
+    echo: Mapping[str, Any] | None = None,
+    sd: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, Any] | None = None,
 ) -> Table:
     """The table that `track_table` writes."""
     reference = scores.get("echo") if echo is None else echo
@@ -67,10 +76,42 @@ def averages_by_truth(
     for average, title in rows.items():
         keys = [f"{prefix}_{average}_{measure}" for prefix in prefixes]
         cells = [percent(scores.get(key), None if sd is None else sd.get(key)) for key in keys]
+        if "magt" in prefixes and bounds and f"{average}_{measure}" in bounds:
+            cells[prefixes.index("magt")] += f" {interval(bounds[f'{average}_{measure}'])}"
         if reference:
             cells += [percent(reference.get(key)) for key in keys]
         table.append([title, *cells])
     return Table(header, table)
+
+
+def interval(ends: Sequence[float]) -> str:
+    """Both ends of an interval in percent.
+
+    >>> interval((0.3875, 0.7154))
+    '(38.8 to 71.5)'
+    """
+    low, high = (percent(end, digits=1) for end in ends)
+    return f"({low} to {high})"
+
+
+BOUNDS_NOTE = (
+    "In brackets behind MAGT: the least and the greatest value that it can take once the predictions that "
+    "nobody judged are answered; MAGT counts them as wrong. Intervals of two systems must not be subtracted."
+)
+
+
+def open_note(bounds: Mapping[str, Any]) -> str:
+    """How many predictions the bounds of MAGT wait for, and whether twins hold their answers.
+
+    Args:
+        bounds: what `magt_bounds` returns.
+    """
+    text = f"{bounds['num_open']} open pairs make the interval"
+    if bounds["num_judged_on_twin"]:
+        text += (
+            f"; for {bounds['num_judged_on_twin']} of them a twin has the answer, which --by sentences uses"
+        )
+    return f"{text}."
 
 
 def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -> list[str]:

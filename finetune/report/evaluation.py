@@ -12,6 +12,7 @@ import numpy as np
 
 from weighted_f1_metric import (
     Units,
+    bounds_of_scored,
     data_fingerprint,
     f1_family,
     read_unit_predictions,
@@ -56,6 +57,7 @@ def score_records(
 ) -> dict[str, Any]:
     """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
 
+    What nobody judged leaves of MAGT is under `magt_bounds`, as `weighted_f1_metric.magt_bounds` gives it.
     The classes of each prefix are under `{prefix}_per_class` (`per_class` without one), as in `f1_family`.
 
     What `is_scored_by_track` names is scored by `score_track`, the validation split of bag2sent as bags; the
@@ -64,7 +66,9 @@ def score_records(
     """
     if is_scored_by_track(data, track=track, multi_label=multi_label):
         units = units_of(data, split, track=scored_track(track, split))
-        scores = score_units(units, read_unit_predictions(records, units), per_class=True).scores
+        scored = score_units(units, read_unit_predictions(records, units), per_class=True)
+        bounds = bounds_of_scored(scored)
+        scores = scored.scores | ({} if bounds is None else {"magt_bounds": bounds})
         return {**scores, "signature": scores.pop("signatures")}
     return _family(data, data.splits[split], [record["pred"] for record in records])
 

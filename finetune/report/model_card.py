@@ -11,7 +11,7 @@ from typing import Any
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
 from nyt_h_dataset import CITATION as NYT_H_CITATION
 from nyt_h_dataset.card.benchmark import TASKS
-from weighted_f1_metric import percent
+from weighted_f1_metric import BOUNDS_NOTE, open_note, percent
 
 from .figures import FIGURES
 from .report_tables import report_sections
@@ -132,7 +132,7 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
     if own := seed_scores(results, seed):
         parts += [
             f"Seed {seed} alone, whose weights are in this repository:",
-            score_table({**results, "mean": own, "sd": dict.fromkeys(own), "n": 1}),
+            score_table({**results, "mean": own, "sd": dict.fromkeys(own), "n": 1, "magt_bounds": None}),
         ]
     if results["echo"]:
         parts.append(
@@ -141,6 +141,8 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
             "labels: what they alone explain. `macro` is over the relations that have support under a truth, "
             "`macro, all relations` over all."
         )
+    if bounds := results.get("magt_bounds"):
+        parts.append(f"{BOUNDS_NOTE} {open_note(bounds)}")
     parts.append(
         "What the numbers mean, a line for each truth; two numbers are comparable when their lines agree in "
         "everything but `v`:"

@@ -141,7 +141,7 @@ def score_table(results: Mapping[str, Any]) -> str:
     """The main table: averages by truth beside the echo; without a track precision, recall and F1."""
     mean, sd = results["mean"], results["sd"] if results["n"] > 1 else None
     if results["echo"] is not None:
-        return track_table(mean, echo=results["echo"], sd=sd)
+        return track_table(mean, echo=results["echo"], sd=sd, bounds=results.get("magt_bounds"))
     rows = []
     for name in (key.removesuffix("_f1") for key in mean if key.endswith("_f1")):
         keys = [f"{name}_{measure}" for measure in ("precision", "recall", "f1")]

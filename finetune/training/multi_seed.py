@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from weighted_f1_metric import mean_bounds
+
 from ..arguments import Settings
 from ..data.reference_lines import TRAINED, changed_data
 from ..data.relation_rows import RelationData
@@ -189,6 +191,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         "n": len(done),
         **aggregate(test),
         "per_class": class_scores([result.scores["test"] for result in done]),
+        "magt_bounds": _bounds([result.scores["test"].get("magt_bounds") for result in done]),
         "echo": numbers_only(first["echo"]) if "echo" in first else None,
         "undefined": sorted({name for result in done for name in result.scores["test"]["undefined"]}),
         "signature": first["signature"],
@@ -209,6 +212,12 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
         "arguments": as_given(run.settings),
         "versions": versions(),
     }
+
+
+def _bounds(runs: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The ends of MAGT's interval, means over the seeds; None where a seed has none."""
+    known = [run for run in runs if run is not None]
+    return mean_bounds(known) if len(known) == len(runs) else None
 
 
 def _seed_entry(result: SeedResult) -> dict[str, Any]:

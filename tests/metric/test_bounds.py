@@ -123,14 +123,14 @@ def _completions(inputs, systems, unk):
         ]
 
 
-def _scores(inputs, system, judgments, unk, options):
-    unk = "exclude" if unk == "exclude" else "error"
+def _scores(inputs, system, judgments, options):
+    # With unk="open" every pair is answered, so that nothing is left to exclude.
     scores = score_track(
         **inputs,
         predictions=system,
         judgments=judgments,
         truths="magt",
-        unk=unk,
+        unk="exclude",
         averages=AVERAGES,
         **options,
     )
@@ -154,9 +154,7 @@ def test_bounds_are_those_of_every_completion(data, unk, options):
     if not _judged(inputs) and unk == "exclude":
         return
     found = magt_bounds(**inputs, predictions=systems[0], unk=unk, averages=AVERAGES, **options)
-    tried = [
-        _scores(inputs, systems[0], answers, unk, options) for answers in _completions(inputs, systems, unk)
-    ]
+    tried = [_scores(inputs, systems[0], answers, options) for answers in _completions(inputs, systems, unk)]
     assert 2 ** found["num_open"] == len(tried)
     measured = {name: bounds for name, bounds in found.items() if isinstance(bounds, tuple)}
     assert len(measured) == 3 * (len(AVERAGES) + 1)
@@ -174,7 +172,7 @@ def test_order_bounds_are_those_of_every_completion(data, unk, options):
     found = order_bounds(**inputs, predictions_a=a, predictions_b=b, unk=unk, averages=AVERAGES, **options)
     assume(found["num_open"] <= 5)
     completions = list(_completions(inputs, (a, b), unk))
-    sides = [[_scores(inputs, side, answers, unk, options) for answers in completions] for side in (a, b)]
+    sides = [[_scores(inputs, side, answers, options) for answers in completions] for side in (a, b)]
     assert 2 ** found.pop("num_open") == len(completions)
     assert len(found) == len(AVERAGES) + 1
     for name, bounds in found.items():

@@ -84,6 +84,23 @@ def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return [record for _, record in records]
 
 
+def read_judgments(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The records of a judgments file: JSON lines with `instance_id`, `relation` and `answer`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a broken line, a missing key or an answer other than yes and no, with file and line.
+    """
+    records = read_json_records(path, hint="`nyt_h_dataset merge --judgments` writes one.")
+    for where, record in records:
+        missing = [key for key in ("instance_id", "relation", "answer") if key not in record]
+        if missing:
+            raise ValueError(f"{where}: the judgment lacks {quoted(missing)}; it has {quoted(record)}.")
+        if record["answer"] not in ("yes", "no"):
+            raise ValueError(f"{where}: the answer must be 'yes' or 'no'; got {record['answer']!r}.")
+    return [record for _, record in records]
+
+
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[Mapping[str, Any]]) -> None:
     """Writes predictions as JSON lines in the authors' format; the file is there whole or not at all.
 

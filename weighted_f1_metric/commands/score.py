@@ -9,11 +9,12 @@ from typing import Any
 
 from ..ranking import DEFAULT_KS
 from ..table import number, percent
-from ..tables import RANKING_NAMES, track_notes, track_table, twins_note
+from ..tables import BOUNDS_NOTE, RANKING_NAMES, open_note, track_notes, track_table, twins_note
 from ..tracks import scored_track
 from ..units import TRACKS, TRUTHS, truth_name
+from ..unjudged.bounds import bounds_of_scored
 from .files import write_json
-from .prediction_files import read_predictions, read_references, read_relations
+from .prediction_files import read_judgments, read_predictions, read_references, read_relations
 
 _DESCRIPTION = """Score predictions on NYT-H against distant and human labels. The files and the short flags
 are those of the authors' evaluator; every average of the weighted F1 family is printed under every ground
@@ -49,6 +50,11 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
         choices=("error", "exclude"),
         help="exclude: leave unjudged pairs out of MAGT",
     )
+    parser.add_argument(
+        "--judgments",
+        metavar="FILE",
+        help="answers about further pairs, from `nyt_h_dataset merge --judgments`",
+    )
     parser.add_argument("--truths", nargs="+", choices=TRUTHS, help="default: those that the answers allow")
     parser.add_argument("--ks", nargs="+", type=int, default=list(DEFAULT_KS), metavar="K", help="K of P@K")
     parser.add_argument("--json", metavar="FILE", help="write every number")
@@ -73,11 +79,14 @@ def run_score(arguments: argparse.Namespace) -> int:
         truths=tuple(arguments.truths) if arguments.truths else "auto",
         unk=arguments.unk,
         by=arguments.by,
+        judgments=None if arguments.judgments is None else read_judgments(arguments.judgments),
         ks=arguments.ks,
     )
-    scores = scored.scores
-    print(track_table(scores))
+    scores, bounds = scored.scores, bounds_of_scored(scored)
+    print(track_table(scores, bounds=bounds))
     print()
+    if bounds is not None:
+        print(f"{BOUNDS_NOTE}\n{open_note(bounds)}\n")
     for prefix, line in scored.signatures.items():
         print(f"{truth_name(prefix)}: {line}")
     print()
@@ -86,7 +95,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     if scores.get("num_twins") and arguments.by == "rows":
         print(f"{twins_note(scores)} To score each sentence once, type: --by sentences")
     if arguments.json:
-        write_json(arguments.json, scores)
+        write_json(arguments.json, scores if bounds is None else {**scores, "magt_bounds": bounds})
         print(f"Every number: {arguments.json}")
     if arguments.plots:
         from ..figures.track_figures import write_track_figures

@@ -250,7 +250,11 @@ def whole_ticks(axis: Axis) -> None:
 
 
 def plot_averages(
-    scores: Mapping[str, Sequence[Mapping[str, Any]]], *, title: str | None = None, measure: str = "f1"
+    scores: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    title: str | None = None,
+    measure: str = "f1",
+    bounds: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Figure:
     """Return the F scores under each average, a series per truth or system, over its runs.
 
@@ -260,6 +264,8 @@ def plot_averages(
             = 1) to both sides; one run has no bar.
         title: Above the picture.
         measure: "f1", or "fbeta" for a family with another beta.
+        bounds: Series -> `{average}_{measure}` -> (low, high), what `magt_bounds` returns; drawn as a thin
+            line behind the points.
 
     Raises:
         ValueError: Nothing to draw, or runs without a score of the measure.
@@ -281,6 +287,10 @@ def plot_averages(
         means = [statistics.fmean(own) for own in values]
         label = display_label(f"{truth_name(series)} (n = {len(runs)})")
         axes.plot(places, means, label=label, **line)
+        ends = [(bounds or {}).get(series, {}).get(f"{name}_{measure}") for name in names]
+        for place, whisker in zip(places, ends, strict=True):
+            if whisker is not None:
+                axes.plot([place] * 2, whisker, color=line["color"], linewidth=1, marker="_", zorder=1)
         if len(runs) > 1:
             axes.errorbar(places, means, yerr=sd, fmt="none", ecolor=line["color"], capsize=3)
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names])

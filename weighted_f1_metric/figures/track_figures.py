@@ -14,6 +14,7 @@ from ..ranking import PRCurve, pr_curve, ranking_measures
 from ..tables import average_names
 from ..track_statistics import TrackStatistics, truth_pairs
 from ..tracks import ScoredTrack
+from ..unjudged.bounds import bounds_of_scored, mean_bounds
 from ..validation import check_choice
 from .plots import plot_averages, plot_class_weights, plot_f1_by_support
 from .ranking_plots import plot_pr_curves, plot_relation_coverage
@@ -107,7 +108,9 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
             keys = [f"{name}_{measure}" for name in average_names(scored.scores, prefix, measure)]
             averages[prefix] = [{key: run.scores[f"{prefix}_{key}"] for key in keys} for run in runs]
     if averages:
-        figures["averages"] = plot_averages(averages, measure=measure)
+        ends = [own for run in runs if (own := bounds_of_scored(run)) is not None]
+        bounds = {"magt": mean_bounds(ends)} if ends else None
+        figures["averages"] = plot_averages(averages, measure=measure, bounds=bounds)
     curves, coverage = {}, {}
     for prefix in statistics.truths:
         found = [curve for run in runs if (curve := track_curve(run.statistics, prefix)) is not None]

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..fscore import class_scores, measure_names
+from ..signature import parse_signature
 from ..track_statistics import resolve_truths
+from ..tracks import ScoredTrack
 from ..unit_predictions import read_unit_predictions
 from ..units import Units, read_units
 from ..validation import check_choice, check_real
@@ -142,6 +144,51 @@ def order_bounds(
     check_unk(units, unk)
     a, b = (read_unit_predictions(side, units).predicted for side in (predictions_a, predictions_b))
     return order_of_units(units, a, b, unk=unk, **options)
+
+
+def bounds_of_scored(scored: ScoredTrack) -> dict[str, Any] | None:
+    """`magt_bounds` of a system that was scored already, with its options; None where MAGT was not scored.
+
+    Averages that bounds cannot have are left out: functions, and entropy over the positive rows, whose N
+    would change with the answers.
+    """
+    if "magt" not in scored.signatures:
+        return None
+    made = parse_signature(scored.signatures["magt"])
+    pairs = [name.rsplit("=", 1) if "=" in name else [name, name] for name in made.averages]
+    averages = {
+        name: average
+        for name, average in pairs
+        if average != "function" and not (average == "entropy" and made.entropy == "positive")
+    }
+    return bounds_of_units(
+        scored.units,
+        scored.predictions.predicted,
+        averages=averages,
+        beta=made.beta,
+        zero_division=made.zero,
+        unk=made.unk or "error",
+    )
+
+
+def mean_bounds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The ends of the intervals of several runs of one system, and their counts, averaged over the runs.
+
+    The mean score of the runs lies between them; shared open pairs can make its own range narrower.
+
+    >>> mean_bounds([{"micro_f1": (0.25, 0.5), "num_open": 3}, {"micro_f1": (0.5, 1.0), "num_open": 4}])
+    {'micro_f1': (0.375, 0.75), 'num_open': 3.5}
+    """
+    result: dict[str, Any] = {}
+    for name, first in runs[0].items():
+        if first is None:
+            result[name] = None
+        elif isinstance(first, (tuple, list)):
+            result[name] = tuple(sum(run[name][end] for run in runs) / len(runs) for end in (0, 1))
+        else:
+            mean = sum(run[name] for run in runs) / len(runs)
+            result[name] = int(mean) if mean.is_integer() else mean
+    return result
 
 
 def checked_options(*, averages: Any, beta: float, zero_division: float) -> dict[str, Any]:

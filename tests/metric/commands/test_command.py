@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from weighted_f1_metric import score_track
+from weighted_f1_metric import magt_bounds, score_track
 from weighted_f1_metric.__main__ import main
 
 RELATIONS = ["born_in", "lives_in"]
@@ -43,13 +43,19 @@ def test_short_flags_print_table_signatures_and_twins(files, rows, capsys):
     expected = score_track(
         track="sent2sent", references=rows, predictions=predictions, relations=RELATIONS, ks=(1, 2)
     )
-    assert json.loads((folder / "out" / "scores.json").read_text()) == expected
+    written = json.loads((folder / "out" / "scores.json").read_text())
+    bounds = written.pop("magt_bounds")
+    assert written == expected
+    own = magt_bounds(track="sent2sent", references=rows, predictions=predictions, relations=RELATIONS)
+    assert bounds == json.loads(json.dumps(own))
+    low, high = own["micro_f1"]
+    assert f"{100 * expected['magt_micro_f1']:.2f} ({100 * low:.1f} to {100 * high:.1f}) |" in printed
     for prefix, line in expected["signatures"].items():
         assert line in printed, prefix
         assert f"{expected[f'{prefix}_auc']:.4f}" in printed
         assert f"P@1 {expected[f'{prefix}_precision_at_1']:.4f}" in printed
     assert (
-        f"| micro | {100 * expected['dsgt_micro_f1']:.2f} | {100 * expected['magt_micro_f1']:.2f} |"
+        f"| micro | {100 * expected['dsgt_micro_f1']:.2f} | {100 * expected['magt_micro_f1']:.2f} ("
         in printed
     )
     assert "2 of 4 rows are twins" in printed

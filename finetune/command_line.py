@@ -178,10 +178,9 @@ def _pushed(folder: Path, training: RelationTrainingArguments) -> int:
     try:
         print(push_run(folder, repo_id=repo_id, public=training.hub_private_repo is False))
     except (ValueError, OSError) as error:
-        print(
-            f"error: {error} The run is finished; push it with `python -m finetune.push --run {folder} "
-            f"--repo_id {repo_id}`.",
-            file=sys.stderr,
+        print_error(
+            f"{error} The run is finished; push it with `python -m finetune.push --run {folder} --repo_id "
+            f"{repo_id}`."
         )
         return 2
     return 0

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .encoders.label_words import COMMAND, word_id
+from .report.results import write_atomically
+from .training.processes import print_error
 
 Five = tuple[str, str, str, str, str]
 NEGATIVE: Five = ("entity", "is", "irrelevant", "to", "entity")
@@ -147,7 +149,7 @@ def relation_names(path: Path) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write a file of label argv and return the exit status: 0, or 2 for input that cannot be used."""
+    """Write a file of label words and return the exit status: 0, or 2 for input that cannot be used."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=main.__doc__, allow_abbrev=False)
     parser.add_argument(
         "--relations", required=True, help="JSON with the relation names: rel2id.json, or a list."
@@ -156,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--negative_relation", default="NA", help='The name that means "none of the relations".'
     )
     parser.add_argument(
-        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the argv."
+        "--model_name_or_path", required=True, help="The encoder whose vocabulary must have the words."
     )
     parser.add_argument(
         "--output", required=True, help="The file to write; edit it before training, as it is only a start."
@@ -176,13 +178,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if target.exists():
             raise ValueError(f"{target} is there already; give another `--output`.")
         lines = [f"  {json.dumps(name)}: {json.dumps(list(own))}" for name, own in made.items()]
-        beside = target.with_name(f".{target.name}.part")
-        beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        beside.replace(target)
+        write_atomically(target, "{\n" + ",\n".join(lines) + "\n}\n")
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
-    print(f"label argv of {len(made)} relations: {target}")
+    print(f"label words of {len(made)} relations: {target}")
     return 0
 
 

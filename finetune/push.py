@@ -16,6 +16,7 @@ from hub_cards import check_repo_id, listing, push_folder
 
 from .report.model_card import figure_paths, hub_dataset, run_card, run_eval_results, without_places
 from .report.results import PAGE, RESULTS, to_json, write_atomically
+from .training.processes import print_error
 
 EVAL_RESULTS = ".eval_results"
 # What a seed's folder holds by the run; whatever else lies there is not ours to publish.
@@ -171,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             dry_run=given.dry_run,
         )
     except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
     print(done)
     return 0

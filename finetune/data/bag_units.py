@@ -191,7 +191,7 @@ class BagBatches(torch.utils.data.Dataset):
         return self.bags.labels
 
     @property
-    def draws(self) -> bool:
+    def samples_rows(self) -> bool:
         """Whether an epoch may read other rows than another."""
         return self.bag_size > 0
 
@@ -306,10 +306,7 @@ def unit_names(units: UnitBatches, rows: RelationRows) -> Sequence[str]:
 
 
 def _with_sets(bags: Bags, labels: np.ndarray, data: RelationData) -> Bags:
-    names = data.label_names
-    sets = label_sets(
-        bags, labels=labels, num_labels=len(names), negative_id=names.index(data.negative_relation)
-    )
+    sets = label_sets(bags, labels=labels, num_labels=len(data.label_names), negative_id=data.negative_id)
     return Bags(names=bags.names, rows=bags.rows, starts=bags.starts, labels=sets)
 
 

@@ -12,13 +12,14 @@ Reference: Peng et al. (2020), "Learning from Context or Names?", section 2.2, s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..model.markers import Span
+from .bag_units import id_key
 from .relation_rows import RelationData, RelationRows
 
 BLANK = "[BLANK]"
@@ -89,7 +90,7 @@ def majority_relation(data: RelationData) -> str:
         ValueError: No training row has a positive relation.
     """
     counts = np.bincount(data.splits["train"].labels, minlength=len(data.label_names))
-    counts[data.label_names.index(data.negative_relation)] = 0
+    counts[data.negative_id] = 0
     if not counts.any():
         raise ValueError(
             f"no training row of {data.name} has a relation other than {data.negative_relation}."
@@ -104,11 +105,10 @@ def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[
     row. Data without types have no "type_pair".
     """
     test = data.splits["test"]
-    in_bags = track == "bag2bag"
-    names: Sequence[str] = test.pair_names if in_bags else test.row_names
+    names = test.units(track)
     first_row = {name: row for row, name in reversed(list(enumerate(names)))}
     units = {name: first_row[name] for name in dict.fromkeys(names)}
-    key = "bag_id" if in_bags else "instance_id"
+    key = id_key(track, "test")
     most = majority_relation(data)
     lines = {"majority": [{key: name, "pred": most} for name in units]}
     relations = type_pair_relations(data)
@@ -133,9 +133,8 @@ def type_pair_relations(data: RelationData) -> dict[tuple[str, str], str] | None
     counts: dict[tuple[str, str], Counter[int]] = {}
     for pair, label in zip(types, train.labels.tolist(), strict=True):
         counts.setdefault(pair, Counter())[label] += 1
-    negative = data.label_names.index(data.negative_relation)
     best = {
-        pair: min(own, key=lambda label: (-own[label], label == negative, label))
+        pair: min(own, key=lambda label: (-own[label], label == data.negative_id, label))
         for pair, own in counts.items()
     }
     return {pair: data.label_names[label] for pair, label in best.items()}

@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..model.entity_inputs import short_type
 from ..model.markers import Span
-from ..model.type_restriction import Types
+
+if TYPE_CHECKING:
+    from ..model.type_restriction import Types
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class RelationRows:
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.row_names)
+
+    def units(self, track: str) -> list[str]:
+        """Return the unit of each row: its bag on bag2bag, else the row itself."""
+        return self.pair_names if track == "bag2bag" else self.row_names
 
     @property
     def short_types(self) -> list[Types] | None:
@@ -112,6 +118,20 @@ class RelationData:
             digest.update(json.dumps([*texts, rows.pair_names, rows.entity_pairs, rows.types]).encode())
             digest.update(rows.spans.tobytes() + rows.labels.tobytes())
         return digest.hexdigest()[:16]
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The relations by label id, without the negative one."""
+        return tuple(name for name in self.label_names if name != self.negative_relation)
+
+    @property
+    def negative_id(self) -> int:
+        """The label id of the negative relation."""
+        return self.label_names.index(self.negative_relation)
+
+    def relations_of(self, split: str) -> list[str]:
+        """Return the relation of each row of a split, by name."""
+        return [self.label_names[label] for label in self.splits[split].labels.tolist()]
 
     @property
     def has_human_labels(self) -> bool:

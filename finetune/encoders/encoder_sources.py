@@ -236,7 +236,7 @@ def build_classifier(
     return model
 
 
-NAMED = 5
+MAX_LISTED = 5  # names in a message
 
 
 def check_labels(
@@ -258,8 +258,8 @@ def check_labels(
         return
     sides = {"the checkpoint": set(own) - set(label_names), "the data": set(label_names) - set(own)}
     differences = [
-        f"only {side} has {', '.join(sorted(names)[:NAMED])}"
-        + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        f"only {side} has {', '.join(sorted(names)[:MAX_LISTED])}"
+        + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")
         for side, names in sides.items()
         if names
     ]

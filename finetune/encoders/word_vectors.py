@@ -34,11 +34,11 @@ class WordVectors:
     values: np.ndarray
 
     @property
-    def cased(self) -> bool:
+    def is_cased(self) -> bool:
         """Whether the words were counted with their case, as in glove.840B and not in glove.6B.
 
-        >>> WordVectors(["The", "the"], np.zeros((2, 1))).cased, WordVectors(["the"], np.zeros((1, 1))).cased
-        (True, False)
+        >>> WordVectors(["The", "the"], np.zeros((2, 1))).is_cased
+        True
         """
         return sum(word != word.lower() for word in self.words) >= max(1, CASED_SHARE * len(self.words))
 
@@ -176,7 +176,7 @@ def word_tokenizer(
     >>> tokenizer.convert_ids_to_tokens(tokenizer("The firm in York")["input_ids"])
     ['the', 'firm', '[UNK]', 'york']
     """
-    cased = vectors is not None and vectors.cased
+    cased = vectors is not None and vectors.is_cased
     counting = _plain_tokenizer({UNKNOWN: 0}, cased=cased)
     trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=1, show_progress=False)
     counting.train_from_iterator(_pieces(sentences, spans), trainer)

@@ -28,7 +28,7 @@ import yaml
 from ..arguments import DataArguments, check_seeds
 
 KEYS = ("title", "data", "tracks", "seeds", "model_name_or_path", "arguments", "systems")
-MOST_OF_NAME = 100  # characters of a system's name, which names a folder too
+MAX_NAME_LENGTH = 100  # characters of a system's name, which names a folder too
 TRACKS: tuple[str, ...] = get_args(get_type_hints(DataArguments)["track"])
 DATA_FLAGS = frozenset(item.name for item in fields(DataArguments)) - {"track"}
 # Flags that an experiment sets itself, with where they belong.
@@ -160,9 +160,9 @@ def _system(
         raise ValueError(f"{where}: system {number} must have a `name`, a text; got {name!r}.")
     place = f"{where}: system {name!r}"
     name = " ".join(name.split())
-    if len(name) > MOST_OF_NAME or not name.isprintable():
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise ValueError(
-            f"{place}: a name has at most {MOST_OF_NAME} characters, none of them a control character."
+            f"{place}: a name has at most {MAX_NAME_LENGTH} characters, none of them a control character."
         )
     own = _tracks(given.pop("tracks"), place) if "tracks" in given else tracks
     flags = _flags(given, place)

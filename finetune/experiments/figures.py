@@ -156,7 +156,7 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
             pictures.points.append(f"{FIGURES}/figure_{number}_{runs.track}.csv")
             write_atomically(folder / pictures.points[-1], csv_text(rows))
     try:
-        figures = _figures(runs, drawn, num_relations=len(data.label_names) - 1)
+        figures = _figures(runs, drawn, num_relations=len(data.relations))
         if figures:
             write_figures(folder / FIGURES, {name: figure for name, (figure, _) in figures.items()})
     except ImportError as error:
@@ -178,7 +178,7 @@ def _system_statistics(runs: TrackRuns, data: RelationData, system: str) -> Iter
             track=runs.track,
             references=references_of(data, "test"),
             predictions=runs.records(system, seed),
-            relations=[name for name in data.label_names if name != data.negative_relation],
+            relations=data.relations,
             negative_relation=data.negative_relation,
         )
         for seed in runs.seeds

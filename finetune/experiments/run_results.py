@@ -182,9 +182,8 @@ def _checked(
 def _check_data(runs: TrackRuns, data: RelationData) -> None:
     """Refuse data whose test split is not the one that the runs were scored on: their signatures tell."""
     key = id_key(runs.track, "test")
-    rows = data.splits["test"]
-    names = rows.pair_names if key == "bag_id" else rows.row_names
-    nothing = [{key: name, "pred": data.negative_relation} for name in dict.fromkeys(names)]
+    names = dict.fromkeys(data.splits["test"].units(runs.track))
+    nothing = [{key: name, "pred": data.negative_relation} for name in names]
     scores = score_records(
         data=data, split="test", track=runs.track, records=nothing, multi_label=runs.by_track
     )

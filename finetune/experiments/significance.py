@@ -123,14 +123,14 @@ class _Exchanges:
                 predictions_b=second,
                 references=references_of(data, "test"),
                 track=self.runs.track,
-                relations=[name for name in data.label_names if name != data.negative_relation],
+                relations=data.relations,
                 negative_relation=data.negative_relation,
                 **shared,
             )
             return result.p_values, None
         rows = data.splits["test"]
         shared |= {
-            "references": [data.label_names[label] for label in rows.labels.tolist()],
+            "references": data.relations_of("test"),
             "bags": rows.pair_names,
             "labels": list(data.label_names),
             "negative_label": data.negative_relation,

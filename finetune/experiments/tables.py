@@ -14,6 +14,7 @@ from typing import Any
 from hub_cards import as_text, markdown_table
 from weighted_f1_metric import label_statistics, statistics_table, track_statistics, truth_name
 
+from ..data.bag_units import id_key
 from ..data.relation_rows import RelationData
 from ..report.evaluation import references_of
 from ..report.report_tables import percent_cell
@@ -182,20 +183,16 @@ def label_table(tracks: Sequence[TrackRuns], data: RelationData) -> Table:
 
 def _labels(runs: TrackRuns, data: RelationData) -> Iterator[tuple[str, list[str]]]:
     """Name -> the labels of each truth; on a track of (unit, relation) pairs, NA for units without one."""
-    test = data.splits["test"]
     if not runs.by_track:
-        yield "test", [data.label_names[label] for label in test.labels.tolist()]
+        yield "test", data.relations_of("test")
         return
-    key, names, unit = (
-        ("bag_id", test.pair_names, "bags")
-        if runs.track == "bag2bag"
-        else ("instance_id", test.row_names, "sentences")
-    )
+    key, names = id_key(runs.track, "test"), dict.fromkeys(data.splits["test"].units(runs.track))
+    unit = "bags" if runs.track == "bag2bag" else "sentences"
     statistics = track_statistics(
         track=runs.track,
         references=references_of(data, "test"),
-        predictions=[{key: name, "pred": []} for name in dict.fromkeys(names)],
-        relations=[name for name in data.label_names if name != data.negative_relation],
+        predictions=[{key: name, "pred": []} for name in names],
+        relations=data.relations,
         negative_relation=data.negative_relation,
     )
     without = int((~statistics.units.distant.any(axis=1)).sum())

@@ -39,7 +39,7 @@ class RowBatches(torch.utils.data.Dataset):
         return len(self.rows)
 
     # A row is read the same way in every epoch.
-    draws = False
+    samples_rows = False
 
     @property
     def lengths(self) -> np.ndarray:

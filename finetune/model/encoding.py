@@ -239,7 +239,7 @@ class RowEncoder:
         self.prefix, self.suffix = dressed[:at], dressed[at + len(bare) :]
         self.budget = max_length - len(self.prefix) - len(self.suffix)
         least = 2 + sum(map(len, self.piece_ids(("a", "a") if entity_input.needs_types else None)))
-        if entity_input.prompts:
+        if entity_input.is_prompt:
             if tokenizer.mask_token_id is None:
                 raise ValueError(
                     "the input 'prompt' needs a masked language model, and this encoder's tokenizer has no "
@@ -311,7 +311,7 @@ class RowEncoder:
                     builder.add_unusable(RowStatus.NOT_FOUND)
                     continue
                 behind: list[int] = []
-                if self.entity_input.prompts:
+                if self.entity_input.is_prompt:
                     # Behind a blank, as words within a text are.
                     mentions = [f" {text[span.start : span.end].strip()}" for span in (head, tail)]
                     behind = self._prompt(*(ids for ids, _ in self._tokenize(mentions)))
@@ -363,7 +363,7 @@ class RowEncoder:
             marker = insertion.marker
             own[marker] = border
             border = max(border, done)
-            if not (num_open and self.entity_input.masks):
+            if not (num_open and self.entity_input.masks_entities):
                 shown += ids[done:border]
             begins[marker] = len(shown)
             shown += pieces[marker]
@@ -382,7 +382,7 @@ class RowEncoder:
         starts: list[int] = []
         whole: list[tuple[int, int]] = []
         for start, end in ((HEAD_START, HEAD_END), (TAIL_START, TAIL_END)):
-            if self.entity_input.masks:
+            if self.entity_input.masks_entities:
                 span = begins[start], ends[start]
             else:
                 span = placed(own[start]), placed(own[end] - 1) + 1

@@ -74,6 +74,10 @@ def short_type(types: str) -> str:
     return types.split(",")[0].strip().rstrip("/").rpartition("/")[2] or UNTYPED
 
 
+# Values of `classifier_head` of earlier versions, which saved models and settings may still have.
+OLD_HEADS = {"ranking": "crcnn"}
+
+
 def check_head(classifier_head: str, *, representation: str, multi_label: bool) -> None:
     """Return None when the head goes with the representation, and with separate relations where asked for.
 
@@ -85,7 +89,7 @@ def check_head(classifier_head: str, *, representation: str, multi_label: bool) 
             f"the classifier head {classifier_head!r} does not go with the representation "
             f"{representation!r}: 'label_words' scores words at masks, and masks have no other scores."
         )
-    if classifier_head in ("ranking", "label_words", "type_restriction") and multi_label:
+    if classifier_head in ("crcnn", "label_words", "type_restriction") and multi_label:
         raise ValueError(
             f"the classifier head {classifier_head!r} ranks the relations of a unit against each other, so "
             "it does not go with `multi_label`; leave one of them out."
@@ -112,7 +116,7 @@ class EntityInput:
         return self.name in TYPED
 
     @property
-    def masks(self) -> bool:
+    def masks_entities(self) -> bool:
         """Whether the entities' own words are taken out."""
         return self.name == "entity_mask"
 
@@ -122,7 +126,7 @@ class EntityInput:
         return self.name not in ("plain", "positions", "prompt")
 
     @property
-    def prompts(self) -> bool:
+    def is_prompt(self) -> bool:
         """Whether a prompt with masks stands behind the sentence."""
         return self.name == "prompt"
 
@@ -143,7 +147,7 @@ class EntityInput:
 
     def _typed(self, side: int, kind: str | None) -> tuple[str, ...]:
         """The tokens of one entity: start and end marker, or the mask."""
-        if self.masks:
+        if self.masks_entities:
             name = ("SUBJ", "OBJ")[side]
             return (f"[{name}]" if kind is None else f"[{name}-{kind}]",)
         name = "SO"[side] if kind is None else f"{'SO'[side]}:{kind}"

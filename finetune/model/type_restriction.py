@@ -27,7 +27,7 @@ from torch import nn
 from .bag_pooling import CERTAIN
 
 Types = tuple[str, str]
-NAMED = 3
+MAX_LISTED = 3  # names in a message
 
 
 def type_names(types: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def check_types(types: Sequence[Types | None] | None, *, row_names: Sequence[str
             for name, pair in zip(row_names, types, strict=True)
             if pair is None or not all(map(type_names, pair))
         ]
-        first = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
+        first = ", ".join(map(repr, lacking[:MAX_LISTED])) + (", ..." if len(lacking) > MAX_LISTED else "")
         raise ValueError(
             f"{where}: {len(lacking)} of {len(types)} rows {'have' if len(lacking) > 1 else 'has'} an entity "
             f"without a type ({first}), {what}; give every entity one, or use another head."

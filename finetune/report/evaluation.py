@@ -12,8 +12,8 @@ import numpy as np
 
 from weighted_f1_metric import data_fingerprint, f1_family, score_track, signature
 
-from ..data.bag_units import scored_track
-from ..data.relation_rows import RelationData, RelationRows
+from ..data.bag_units import id_key, scored_track
+from ..data.relation_rows import RelationData
 
 
 def is_scored_by_track(data: RelationData, *, track: str, multi_label: bool) -> bool:
@@ -27,8 +27,8 @@ def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
     if rows.references is not None:
         return rows.references
     return [
-        {"instance_id": name, "bag_id": bag, "relation": data.label_names[label], "bag_label": "unk"}
-        for name, bag, label in zip(rows.row_names, rows.pair_names, rows.labels.tolist(), strict=True)
+        {"instance_id": name, "bag_id": bag, "relation": relation, "bag_label": "unk"}
+        for name, bag, relation in zip(rows.row_names, rows.pair_names, data.relations_of(split), strict=True)
     ]
 
 
@@ -48,17 +48,16 @@ def score_records(
             track=scored_track(track, split),
             references=references_of(data, split),
             predictions=records,
-            relations=[name for name in data.label_names if name != data.negative_relation],
+            relations=data.relations,
             negative_relation=data.negative_relation,
             per_class=True,
         )
         return {**scores, "signature": scores.pop("signatures")}
-    return _family(data, data.splits[split], [record["pred"] for record in records])
+    return _family(data, split, [record["pred"] for record in records])
 
 
-def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dict[str, Any]:
-    gold = [data.label_names[label] for label in rows.labels.tolist()]
-    positive = [name for name in data.label_names if name != data.negative_relation]
+def _family(data: RelationData, split: str, predicted: list[str]) -> dict[str, Any]:
+    rows, gold = data.splits[split], data.relations_of(split)
     fingerprint = data_fingerprint(list(zip(rows.row_names, gold, strict=True)))
     result: dict[str, Any] = {}
     undefined: list[str] = []
@@ -74,7 +73,7 @@ def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dic
         undefined += [prefix + name for name in scores.pop("undefined")]
         result |= {prefix + name: value for name, value in scores.items()}
         signatures[prefix.rstrip("_") or "f1_family"] = signature(
-            labels=positive, data=fingerprint, **options
+            labels=data.relations, data=fingerprint, **options
         )
     result["num_units"] = len(rows)
     return {**result, "undefined": undefined, "signature": signatures}
@@ -150,15 +149,14 @@ def scores_by_seen_pairs(
     test = data.splits["test"]
     known = set(data.splits["train"].entity_pairs)
     seen = np.array([pair in known for pair in test.entity_pairs])
-    in_bags = track == "bag2bag"
     scores: dict[str, dict[str, float | int | None]] = {}
     for part, chosen in zip(PARTS, (seen, ~seen), strict=True):
         if not chosen.any():
             scores[part] = {"num_units": 0}
             continue
         rows = test.select(np.flatnonzero(chosen))
-        units = set(rows.pair_names if in_bags else rows.row_names)
-        own = [record for record in records if record["bag_id" if in_bags else "instance_id"] in units]
+        units = set(rows.units(track))
+        own = [record for record in records if record[id_key(track, "test")] in units]
         split = replace(data, splits={"test": rows})
         scores[part] = numbers_only(
             score_records(data=split, split="test", track=track, records=own, **scoring)

@@ -44,14 +44,13 @@ def draw_run(
     Raises:
         ImportError: matplotlib is not installed.
     """
-    positive = [name for name in data.label_names if name != data.negative_relation]
     if track is not None:
         drawn = draw_track_figures(
             track=track,
             references=references_of(data, "test"),
             predictions=runs[0],
             more_runs=runs[1:],
-            relations=positive,
+            relations=data.relations,
             negative_relation=data.negative_relation,
         )
     else:
@@ -61,11 +60,10 @@ def draw_run(
 
 
 def _family_figures(data: RelationData, runs: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Figure]:
-    gold = [data.label_names[label] for label in data.splits["test"].labels.tolist()]
     counts = [
         class_counts(
             predictions=[record["pred"] for record in records],
-            references=gold,
+            references=data.relations_of("test"),
             labels=list(data.label_names),
             negative_label=data.negative_relation,
         )

@@ -6,11 +6,12 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from weighted_f1_metric import track_table
 
@@ -69,11 +70,32 @@ def read_seed(folder: Path) -> SeedResult | None:
         ) from error
 
 
+@contextmanager
+def atomic_file(path: Path) -> Iterator[TextIO]:
+    """Yield a text file that gets its name when the block ends without an error: it is whole, or not there.
+
+    Its content is on the disk before it gets the name.
+    """
+    temporary = temporary_path(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path: Path) -> Path:
+    """Return where a file is written until it is whole."""
+    return path.with_name(f".{path.name}.part")
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write beside and rename, so that the file is there whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    """Write a file so that it is whole, or not there."""
+    with atomic_file(path) as file:
+        file.write(text)
 
 
 def to_json(value: Any) -> str:

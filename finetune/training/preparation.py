@@ -40,6 +40,7 @@ from ..trainer_arguments import RelationTrainingArguments, global_batch_size
 EVALUATED = ("validation", "test")
 # Predicted, and counted apart: rows of the negative relation.
 NEGATIVE_ROWS = "na"
+MAX_LISTED = 3  # relations in a warning
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def prepare(settings: Settings, *, data: RelationData | None = None) -> Prepared
     check_track(settings.data, settings.model)
     if settings.model.multi_label:
         _check_multi_label(settings.run, settings.training)
-    head, own_losses = settings.model.classifier_head, ("ranking", "type_restriction")
+    head, own_losses = settings.model.classifier_head, ("crcnn", "type_restriction")
     if head in own_losses and settings.training.label_smoothing_factor:
         raise ValueError(
             f"`--label_smoothing_factor` does not go with `--classifier_head {head}`, whose loss has no "
@@ -112,7 +113,7 @@ def prepare(settings: Settings, *, data: RelationData | None = None) -> Prepared
             "tokenizer puts none there; use another representation."
         )
     words = None
-    if shown.prompts:
+    if shown.is_prompt:
         words = read_label_words(settings.model.label_words, label_names=data.label_names, data=data.name)
     ids = None if words is None else label_word_ids(source.tokenizer, words)
     if source.trained is not None:
@@ -156,8 +157,7 @@ def _type_relations(data: RelationData, source: EncoderSource) -> TypeRelations:
     if source.trained is not None:
         return TypeRelations.of(source.trained.type_relations or ())
     train = data.splits["train"]
-    negative_id = data.label_names.index(data.negative_relation)
-    return TypeRelations.learnt(types=train.types or (), labels=train.labels, negative_id=negative_id)
+    return TypeRelations.learnt(types=train.types or (), labels=train.labels, negative_id=data.negative_id)
 
 
 def _encode(
@@ -182,8 +182,7 @@ def _encode(
         if relations is not None:
             types = rows.types or []
             encoded = replace(encoded, type_pairs=relations.pairs_of(types))
-            negative_id = data.label_names.index(data.negative_relation)
-            counts[split] |= relations.counts(types, labels=rows.labels, negative_id=negative_id)
+            counts[split] |= relations.counts(types, labels=rows.labels, negative_id=data.negative_id)
         every = RowBatches(rows=encoded, labels=rows.labels, row_ids=np.arange(len(rows)), pad_id=pad_id or 0)
         if split != "train":
             units = evaluated_units(
@@ -290,7 +289,7 @@ def bag_line(train: BagBatches) -> str:
         f"train: {len(sizes):,} bags from {sizes.sum():,} rows, {sizes.mean():.1f} on average, "
         f"{sizes.max():,} at most"
     )
-    if train.draws and sizes.max() > train.bag_size:
+    if train.samples_rows and sizes.max() > train.bag_size:
         read = np.minimum(sizes, train.bag_size).sum()
         line += f"; each epoch reads {read:,} rows, {train.bag_size:,} of a bag at most"
     return line
@@ -325,7 +324,7 @@ def data_warnings(prepared: Prepared) -> list[str]:
             lines.append(
                 f"warning: {split} has {num_rows:,} rows of {_relations(unseen, names)}; train has none."
             )
-        positive = {label for label in trained if names[label] != data.negative_relation}
+        positive = trained - {data.negative_id}
         if split == "validation" and positive - there:
             lines.append(
                 f"warning: validation has no row of {_relations(sorted(positive - there), names)} of train."
@@ -334,8 +333,8 @@ def data_warnings(prepared: Prepared) -> list[str]:
 
 
 def _relations(labels: list[int], names: tuple[str, ...]) -> str:
-    shown = ", ".join(repr(names[label]) for label in labels[:3])
-    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+    shown = ", ".join(repr(names[label]) for label in labels[:MAX_LISTED])
+    more = f" and {len(labels) - MAX_LISTED} more" if len(labels) > MAX_LISTED else ""
     return f"{'relation' if len(labels) == 1 else 'relations'} {shown}{more}"
 
 

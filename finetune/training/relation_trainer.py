@@ -19,6 +19,7 @@ from transformers.trainer import TRAINING_ARGS_NAME
 from transformers.trainer_callback import ProgressCallback
 
 from ..model.modeling import unit_losses
+from ..report.results import to_json, write_atomically
 from ..trainer_arguments import global_batch_size
 
 SEAL = "sealed.json"
@@ -53,12 +54,7 @@ def seal(folder: Path, values: Mapping[str, Any]) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
         sizes[str(path.relative_to(folder))] = path.stat().st_size
-    beside = folder / f".{SEAL}.part"
-    with beside.open("w", encoding="utf-8") as file:
-        json.dump({"files": sizes, "values": dict(values)}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, folder / SEAL)
+    write_atomically(folder / SEAL, to_json({"files": sizes, "values": dict(values)}))
 
 
 def sealed_values(folder: Path) -> dict[str, Any] | None:
@@ -238,7 +234,7 @@ class RelationTrainer(Trainer):
             lengths=rows.lengths,
             seed=self.args.seed,
             batch_size=global_batch_size(self.args),
-            with_epoch=rows.draws,
+            with_epoch=rows.samples_rows,
         )
         return self._plan
 

@@ -13,8 +13,9 @@ from typing import Any
 from ..arguments import Settings
 from ..data.relation_rows import RelationData
 from ..encoders.label_words import read_label_words, words_fingerprint
+from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
-from ..report.results import PAGE, RESULTS, to_json, write_atomically
+from ..report.results import PAGE, RESULTS, temporary_path, to_json, write_atomically
 from ..trainer_arguments import NUMBERS_DO_NOT_DEPEND_ON, given_values
 
 
@@ -86,7 +87,7 @@ def claim_folder(
     there = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
     started = folder / STARTED
     # A part is what a process left that was killed while it wrote.
-    if there and STARTED not in there and there != [f".{STARTED}.part"]:
+    if there and STARTED not in there and there != [temporary_path(started).name]:
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
             f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
@@ -152,7 +153,10 @@ def differences_from(folder: Path, *, arguments: Mapping[str, Any], fingerprint:
 def _read(path: Path) -> dict[str, Any]:
     try:
         run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {**run, "arguments": dict(run["arguments"])}
+        arguments = dict(run["arguments"])
+        if arguments.get("classifier_head") in OLD_HEADS:
+            arguments["classifier_head"] = OLD_HEADS[arguments["classifier_head"]]
+        return {**run, "arguments": arguments}
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
             f"{path} is not what a run of this command wrote; `--overwrite` deletes it."

@@ -258,11 +258,10 @@ def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
 
 def training_weights(prepared: Prepared, run_arguments: RunArguments) -> np.ndarray | None:
     """Factors of the loss by label; see `loss_weighting.label_weights`."""
-    names = prepared.data.label_names
     return label_weights(
         labels=prepared.batches["train"].labels,
-        num_labels=len(names),
-        negative_id=names.index(prepared.data.negative_relation),
+        num_labels=len(prepared.data.label_names),
+        negative_id=prepared.data.negative_id,
         scheme=run_arguments.loss_weighting,
     )
 

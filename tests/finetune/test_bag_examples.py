@@ -145,11 +145,11 @@ def test_at_most_bag_size_rows_are_drawn_by_seed_epoch_and_bag() -> None:
 
 def test_the_sampler_tells_the_epoch() -> None:
     batches = bag_batches(bag_size=2)
-    sampler = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2, with_epoch=batches.draws)
+    sampler = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2, with_epoch=batches.samples_rows)
     assert sorted(sampler) == [0, 1, 2]
     sampler.set_epoch(5)
     assert sorted(sampler) == [15, 16, 17]
-    plain = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2, with_epoch=bag_batches().draws)
+    plain = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2)
     plain.set_epoch(5)
     assert list(plain) == [index - 15 for index in sampler]
 

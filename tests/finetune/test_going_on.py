@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal, sys, torch
 from finetune.__main__ import main
-from finetune.relation_trainer import RelationTrainer
+from finetune.training.relation_trainer import RelationTrainer
 where, step, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 compute_loss, save = RelationTrainer.compute_loss, torch.save
 def loss(trainer, *given, **named):

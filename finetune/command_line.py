@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -166,17 +166,18 @@ def train_command(argv: Sequence[str]) -> int:
         print("\n" + "\n\n".join(tables) + f"\n\nwritten to {run.folder}: results.json, README.md, seed-*/")
         training = run.settings.training
         if training.push_to_hub:
-            return _pushed(run.folder, training)
+            return _pushed(run.folder, results, training)
     return 0
 
 
-def _pushed(folder: Path, training: RelationTrainingArguments) -> int:
+def _pushed(folder: Path, results: Mapping[str, Any], training: RelationTrainingArguments) -> int:
     """Push the run; what it wrote stays, whatever the Hub says."""
     from .push import push_run
 
     repo_id = str(training.hub_model_id)
     try:
-        print(push_run(folder, repo_id=repo_id, public=training.hub_private_repo is False))
+        is_public = training.hub_private_repo is False
+        print(push_run(folder, repo_id=repo_id, results=results, public=is_public))
     except (ValueError, OSError) as error:
         print_error(
             f"{error} The run is finished; push it with `python -m finetune.push --run {folder} --repo_id "

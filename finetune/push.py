@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import shutil
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any
 from hub_cards import check_repo_id, listing, push_folder
 
 from .report.model_card import figure_paths, hub_dataset, run_card, run_eval_results, without_places
-from .report.results import PAGE, RESULTS, to_json, write_atomically
+from .report.results import PAGE, RESULTS, read_results, to_json, write_atomically
 from .training.processes import print_error
 
 EVAL_RESULTS = ".eval_results"
@@ -33,6 +32,7 @@ def push_run(
     run: Path,
     *,
     repo_id: str,
+    results: Mapping[str, Any] | None = None,
     seed: int | None = None,
     dataset_id: str | None = None,
     public: bool = False,
@@ -43,6 +43,7 @@ def push_run(
     Args:
         run: The output folder of a finished run.
         repo_id: owner/name of the model repository; made when it is not there.
+        results: What the run returned; None reads the folder's results.json.
         seed: Whose weights are pushed; default: `best_seed`.
         dataset_id: owner/name of the data on the Hub.
         public: Whether everybody may see it.
@@ -55,7 +56,8 @@ def push_run(
     check_repo_id(repo_id)
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         staged = Path(folder)
-        stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id)
+        results = read_results(run) if results is None else results
+        stage_run(run, staged, results=results, repo_id=repo_id, seed=seed, dataset_id=dataset_id)
         options: dict[str, Any] = {"repo_id": repo_id, "repo_type": "model", "public": public}
         if dry_run:
             return listing(staged, **options)
@@ -63,7 +65,13 @@ def push_run(
 
 
 def stage_run(
-    run: Path, out: Path, *, repo_id: str, seed: int | None = None, dataset_id: str | None = None
+    run: Path,
+    out: Path,
+    *,
+    results: Mapping[str, Any],
+    repo_id: str,
+    seed: int | None = None,
+    dataset_id: str | None = None,
 ) -> None:
     """Write to `out` what the repository holds: one seed's files, results.json, pictures, card.
 
@@ -71,10 +79,9 @@ def stage_run(
     this machine are cut to their last part.
 
     Raises:
-        FileNotFoundError: The run is not finished, or a seed's model is not there.
-        ValueError: results.json is not what a run writes, or there is no such seed.
+        FileNotFoundError: A seed's model, or a figure, is not there.
+        ValueError: There is no such seed.
     """
-    results = read_results(run)
     chosen = best_seed(results) if seed is None else str(seed)
     if chosen not in results["seeds"]:
         seeds = ", ".join(results["seeds"])
@@ -85,8 +92,7 @@ def stage_run(
     for path in sorted(path for path in model.iterdir() if path.is_file()):
         if any(fnmatch.fnmatch(path.name, pattern) for pattern in SEED_FILES):
             shutil.copyfile(path, out / path.name)
-    figures = figure_paths(run)
-    for name in figures:
+    for name in figure_paths(results):
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(run / name, out / name)
     shown = {**results, "arguments": without_places(results["arguments"])}
@@ -96,35 +102,8 @@ def stage_run(
         (out / EVAL_RESULTS).mkdir()
         name = dataset.split("/")[-1]
         write_atomically(out / EVAL_RESULTS / f"{name}.yaml", run_eval_results(results, dataset_id=dataset))
-    card = run_card(
-        results,
-        repo_id=repo_id,
-        seed=chosen,
-        dataset_id=dataset_id,
-        figures=figures,
-    )
+    card = run_card(results, repo_id=repo_id, seed=chosen, dataset_id=dataset_id)
     write_atomically(out / PAGE, card)
-
-
-def read_results(run: Path) -> dict[str, Any]:
-    """The content of the run's results.json.
-
-    Raises:
-        FileNotFoundError: There is none: the run is not finished.
-        ValueError: It is not what a run of this version writes.
-    """
-    path = run / RESULTS
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there: {run} holds no finished run.")
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}.") from error
-    needed = ("seeds", "mean", "sd", "per_class", "signature", "data", "arguments")
-    lacking = [key for key in needed if not isinstance(results, dict) or key not in results]
-    if lacking:
-        raise ValueError(f"{path} lacks {', '.join(lacking)}: it is not what a run of this version writes.")
-    return results
 
 
 def best_seed(results: Mapping[str, Any]) -> str:

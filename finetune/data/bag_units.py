@@ -223,7 +223,9 @@ class BagBatches(torch.utils.data.Dataset):
         return self.__getitems__([index])
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """The batch of these bags."""
+        """Return the batch of these bags; of none, as in `RowBatches`."""
+        if not indices:
+            return self.__getitems__([0]) | {"row_ids": torch.tensor([-1])}
         members = [self.members(index) for index in indices]
         batch = self.encoded.__getitems__(np.concatenate(members).tolist())
         bags = np.asarray(indices, dtype=np.int64) % len(self)

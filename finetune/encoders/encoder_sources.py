@@ -58,13 +58,18 @@ def load_config(name_or_path: str) -> PreTrainedConfig:
     return _load(AutoConfig.from_pretrained, name_or_path, "config")
 
 
-def load_trained(name_or_path: str) -> RelationClassifier:
-    """The classifier that was trained and saved, in float32.
+def load_trained(name_or_path: str, **values: Any) -> RelationClassifier:
+    """Return the classifier that was trained and saved, in float32.
+
+    Args:
+        name_or_path: Its folder, or its name on the Hub.
+        **values: Values of its config in the place of the saved ones.
 
     Raises:
         ValueError: It does not load.
     """
-    model = _load(partial(RelationClassifier.from_pretrained, dtype=torch.float32), name_or_path, "weights")
+    load = partial(RelationClassifier.from_pretrained, dtype=torch.float32, **values)
+    model = _load(load, name_or_path, "weights")
     if Path(name_or_path).is_dir():
         model.config.name_or_path = ""  # a saved model must not tell where it was made
     return model

@@ -58,7 +58,7 @@ class PlannedRun:
         return self.folder.with_name(f"{self.folder.name}.log")
 
     def results(self) -> dict[str, Any] | None:
-        """What results.json holds, or None when the run is not finished.
+        """What results.json holds, or None when the run is not finished, or lacks a seed or the lines.
 
         Raises:
             ValueError: The file is broken.
@@ -72,8 +72,10 @@ class PlannedRun:
             raise ValueError(
                 f"{path} is broken ({error}); delete it, and the run is put together again."
             ) from error
-        lacking = self.settings.run.reference_lines and "reference_lines" not in found
-        return None if lacking else found
+        is_whole = list(found.get("seeds", ())) == list(map(str, self.settings.run.seeds or ()))
+        if self.settings.run.reference_lines and "reference_lines" not in found:
+            is_whole = False
+        return found if is_whole else None
 
 
 def command_of(run: PlannedRun, *, launcher: Sequence[str]) -> list[str]:

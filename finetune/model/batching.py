@@ -55,7 +55,9 @@ class RowBatches(torch.utils.data.Dataset):
         return self.__getitems__([index])
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """The batch of these rows."""
+        """Return the batch of these rows; of none, one with a row of id -1, which does not count."""
+        if not indices:
+            return self.__getitems__([0]) | {"row_ids": torch.tensor([-1])}
         chosen = np.asarray(indices, dtype=np.int64)
         starts = self.rows.row_starts[chosen]
         lengths = self.rows.row_starts[chosen + 1] - starts

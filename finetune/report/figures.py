@@ -12,7 +12,6 @@ from weighted_f1_metric import (
     family_from_counts,
     plot_averages,
     plot_f1_by_support,
-    read_predictions,
     write_figures,
 )
 
@@ -102,11 +101,6 @@ def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict
         scores = numbers_only(score_records(data=data, split="test", track=track, records=records, **scoring))
         lines[name] = {"n": 1, **aggregate([scores])}
     return lines
-
-
-def prediction_runs(paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
-    """The records of each file."""
-    return [list(read_predictions(path)) for path in paths]
 
 
 def drawn_figures(

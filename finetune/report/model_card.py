@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
@@ -254,7 +254,6 @@ def run_card(
     repo_id: str = PLACEHOLDER,
     seed: str | None = None,
     dataset_id: str | None = None,
-    figures: Sequence[str] = (),
 ) -> str:
     """Return the README of a run, or with `repo_id` and `seed` that of a model repository.
 
@@ -263,12 +262,12 @@ def run_card(
         repo_id: owner/name of the repository.
         seed: Whose weights the repository holds; None: those of every seed are in `seed-<n>/`.
         dataset_id: owner/name of the data on the Hub; default: the `dataset_name` of the run.
-        figures: Paths of the pictures, in the order in which they are shown.
     """
     encoder = encoder_name(results)
     data = DATA_NAMES.get(results["data"]["name"], results["data"]["name"])
     title = f"{encoder} on {data}, {results['track']}" if results["echo"] else f"{encoder} on {data}"
     dataset = dataset_id or hub_dataset(results)
+    figures = figure_paths(results)
     sections = [
         ("Results", results_text(results, seed)),
         *report_sections(results),
@@ -314,9 +313,9 @@ def run_card(
     )
 
 
-def figure_paths(run: Path) -> list[str]:
-    """The pictures of a run, as its card names them."""
-    return sorted(path.relative_to(run).as_posix() for path in (run / FIGURES).glob("*.png"))
+def figure_paths(results: Mapping[str, Any]) -> list[str]:
+    """Return the pictures of a run, as its card names them, in the order in which they are shown."""
+    return [f"{FIGURES}/{name}" for name in results.get("figures", ())]
 
 
 def run_eval_results(results: Mapping[str, Any], *, dataset_id: str) -> str:

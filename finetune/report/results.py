@@ -8,12 +8,12 @@ import platform
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TextIO
 
-from weighted_f1_metric import track_table
+from weighted_f1_metric import read_predictions, track_table, write_predictions
 
 RESULTS = "results.json"
 PAGE = "README.md"
@@ -33,8 +33,9 @@ class SeedResult:
         scores: Split -> the dict of `evaluation.score_records`, for the evaluated splits.
         training: Steps, the step whose weights were used, mean loss, seconds, examples per second.
         only_negative: Whether every test row was given the negative relation, the sign of a run that failed.
-        false_alarms: What `false_alarms.false_alarms` says of the rows of the negative relation; None unless
+        false_alarms: What `evaluation.false_alarms` gives for the rows of the negative relation; None unless
             they were predicted.
+        predictions: The prediction records of the test units.
     """
 
     seed: int
@@ -42,31 +43,35 @@ class SeedResult:
     training: dict[str, Any]
     only_negative: bool
     false_alarms: dict[str, Any] | None = None
+    predictions: tuple[dict[str, Any], ...] = ()
 
 
 def write_seed(folder: Path, result: SeedResult) -> None:
-    """Write metrics.json, the test scores, and training.json, the rest; with both a seed is finished."""
-    rest = asdict(result)
-    test = rest["scores"].pop("test")
+    """Write predictions.jsonl, training.json and metrics.json, the test scores: the seed is then finished."""
+    rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name != "predictions"}
+    test = result.scores["test"]
+    rest["scores"] = {split: scores for split, scores in result.scores.items() if split != "test"}
+    write_predictions(folder / PREDICTIONS, result.predictions)
     write_atomically(folder / TRAINING, to_json(rest))
     write_atomically(folder / METRICS, to_json(test))
 
 
 def read_seed(folder: Path) -> SeedResult | None:
-    """What `write_seed` wrote, or None when the seed is not finished.
+    """Return what `write_seed` wrote, or None when the seed is not finished.
 
     Raises:
         ValueError: A file is not the JSON that was written.
     """
-    if not ((folder / TRAINING).is_file() and (folder / METRICS).is_file()):
+    if not all((folder / name).is_file() for name in (TRAINING, METRICS, PREDICTIONS)):
         return None
     try:
         rest, test = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (TRAINING, METRICS))
-        return SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
+        predictions = tuple(read_predictions(folder / PREDICTIONS))
+        return SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}, "predictions": predictions})
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
-            f"{folder}: {TRAINING} or {METRICS} is not what a run of this command wrote ({error!r}); delete "
-            "the folder to run its seed again."
+            f"{folder}: {TRAINING}, {METRICS} or {PREDICTIONS} is not what a run of this command wrote "
+            f"({error!r}); delete the folder to run its seed again."
         ) from error
 
 
@@ -101,6 +106,27 @@ def write_atomically(path: Path, text: str) -> None:
 def to_json(value: Any) -> str:
     """Indented JSON with a final newline; NaN and infinities are refused (ValueError)."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_results(run: Path) -> dict[str, Any]:
+    """Return the content of a run's results.json.
+
+    Raises:
+        FileNotFoundError: There is none: the run is not finished.
+        ValueError: It is not what a run of this version writes.
+    """
+    path = run / RESULTS
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: {run} holds no finished run.")
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}.") from error
+    needed = ("seeds", "mean", "sd", "per_class", "signature", "data", "arguments")
+    lacking = [key for key in needed if not isinstance(results, dict) or key not in results]
+    if lacking:
+        raise ValueError(f"{path} lacks {', '.join(lacking)}: it is not what a run of this version writes.")
+    return results
 
 
 def aggregate(runs: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:

@@ -11,7 +11,7 @@ from finetune.trainer_arguments import computes_bf16
 GROWTH = """
 import sys
 if sys.argv[1] == "limited":
-    from finetune.processes import limit_caches
+    from finetune.training.processes import limit_caches
     limit_caches()
 import torch
 from benchmarks.memory import peak_mebibytes

@@ -61,7 +61,7 @@ def test_the_standard_output_and_the_line_number(
     [
         (
             GOOD + '{"text": \n',
-            "records.jsonl, line 2: not a JSON object: Expecting value, column 9",
+            "records.jsonl, line 2: not a JSON object: Expecting value",
         ),
         (
             GOOD + "[1]\n",

@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WORKERS ?= 2
 OLD_VENV ?= .venv-old
 OLD_STAMP := $(OLD_VENV)/.installed
 
-.PHONY: demo test check test-old-datasets bench clean
+.PHONY: demo test test-quick check test-old-datasets bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,8 +17,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)  ## the main job on the embedded synthetic sample, offline
 	$(BIN)/python -m finetune demo --output_dir demo-output --overwrite
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest
+test: $(STAMP)  ## all tests, on two processes
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-quick: $(STAMP)  ## the tests without those that train, browse or start many processes: under a minute
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 check: $(STAMP)  ## lint, format, types
 	$(BIN)/ruff check .

@@ -4,15 +4,18 @@ Leaf: imports nothing else of this project.
 """
 
 from .cards import as_code, as_text, dataset_card, front_matter, markdown_table, metric_card, model_card
-from .hub import check_folder, check_repo_id, folder_files, listing, staged_folder
+from .command import add_push_options, publish, run_command
 from .metric_space import pinned_version, space_metadata, stage_metric
 from .model_results import ModelScore, eval_results_yaml, model_index
-from .upload import HubError, Pushed, push_folder
+from .staging import check_folder, check_repo_id, folder_files, staged_folder
+from .upload import Changes, HubError, Pushed, licence_of, preview, push_folder
 
 __all__ = [
+    "Changes",
     "HubError",
     "ModelScore",
     "Pushed",
+    "add_push_options",
     "as_code",
     "as_text",
     "check_folder",
@@ -21,13 +24,16 @@ __all__ = [
     "eval_results_yaml",
     "folder_files",
     "front_matter",
-    "listing",
+    "licence_of",
     "markdown_table",
     "metric_card",
     "model_card",
     "model_index",
     "pinned_version",
+    "preview",
+    "publish",
     "push_folder",
+    "run_command",
     "space_metadata",
     "stage_metric",
     "staged_folder",

@@ -7,29 +7,28 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from .hub import listing
+from .command import add_push_options, publish, run_command
 from .metric_space import stage_metric
-from .upload import push_folder
+from .staging import MAX_LISTED
 
 
-def _push_metric(arguments: argparse.Namespace) -> int:
-    options: dict[str, Any] = {
-        "repo_id": arguments.repo_id,
-        "repo_type": "space",
-        "public": arguments.public,
-    }
+def _push_metric(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="metric-") as staged:
-        stage_metric(arguments.folder, Path(staged), repo_id=arguments.repo_id)
-        if arguments.dry_run:
-            print(listing(staged, **options))
-            return 0
-        # Modules that the folder has no more would still be found by those that import them.
-        done = push_folder(staged, message="Metric and app", replaced=("*.py", "*.md", "*.txt"), **options)
-    print(done.sentence())
-    print(f'Load it: import evaluate; evaluate.load("{arguments.repo_id}")')
-    return 0
+        left = stage_metric(arguments.folder, Path(staged), repo_id=arguments.repo_id)
+        done = publish(
+            Path(staged),
+            repo_id=arguments.repo_id,
+            repo_type="space",
+            message="Metric and app",
+            public=arguments.public,
+            dry_run=arguments.dry_run,
+        )
+    print(done)
+    if left:
+        print(f"Not sent, as no part of the metric: {', '.join(left[:MAX_LISTED])} ({len(left)} in all).")
+    if not arguments.dry_run:
+        print(f'Load it: import evaluate; evaluate.load("{arguments.repo_id}")')
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,13 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         "push-metric", help="upload a metric's folder to the Hub as a Space that evaluate.load finds"
     )
     metric.add_argument("--folder", required=True, metavar="DIR", help="the metric: DIR/<name of DIR>.py")
-    metric.add_argument(
-        "--repo_id", required=True, metavar="OWNER/NAME", help="the Space; made when it is not there"
-    )
-    metric.add_argument("--public", action="store_true", help="let everybody see it (default: private)")
-    metric.add_argument(
-        "--dry_run", action="store_true", help="upload nothing; print the list of files and the card"
-    )
+    add_push_options(metric, "Space")
     metric.set_defaults(run=_push_metric)
     return parser
 
@@ -53,11 +46,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 2 when it could not run."""
     arguments = _parser().parse_args(argv)
-    try:
-        return arguments.run(arguments)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"hub_cards: {error}", file=sys.stderr)
-        return 2
+    return run_command("hub_cards", lambda: arguments.run(arguments))
 
 
 if __name__ == "__main__":

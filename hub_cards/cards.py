@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 import yaml
+from huggingface_hub import RepoCard
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|~$])")
 _REQUIRED = ("language", "license", "pretty_name", "task_categories", "configs", "dataset_info")
@@ -63,16 +64,33 @@ def front_matter(text: str, *, name: str = "README.md") -> dict[str, Any]:
     >>> front_matter("---\\nlicense: mit\\n---\\n# Title")
     {'license': 'mit'}
     """
-    match = re.match(r"---\r?\n(.*?\n)---[ \t]*(\r?\n|$)", text, re.DOTALL)
-    if match is None:
+    return _parsed(text, name).data.to_dict()
+
+
+def with_metadata(text: str, changes: Mapping[str, Any]) -> str:
+    r"""Return the card with `changes` in its metadata; a key whose value is None is taken out.
+
+    >>> with_metadata("---\nlicense: mit\ntags: [a]\n---\n# Title", {"license": "gpl-3.0", "tags": None})
+    '---\nlicense: gpl-3.0\n---\n# Title'
+    """
+    card = _parsed(text, "the card")
+    kept = {**card.data.to_dict(), **changes}
+    header = _dump({key: value for key, value in kept.items() if value is not None})
+    return f"---\n{header}---\n{card.text}"
+
+
+def _parsed(text: str, name: str) -> RepoCard:
+    if not text.lstrip().startswith("---"):
         raise ValueError(f"{name} has no metadata: it must begin with YAML between two lines of ---.")
     try:
-        metadata = yaml.safe_load(match[1])
+        card = RepoCard(text)
     except yaml.YAMLError as error:
         raise ValueError(f"the metadata of {name} are not YAML: {' '.join(str(error).split())}.") from error
-    if not isinstance(metadata, dict):
-        raise ValueError(f"the metadata of {name} must be a mapping; got {type(metadata).__name__}.")
-    return metadata
+    except ValueError as error:
+        raise ValueError(f"the metadata of {name} must be a mapping ({error}).") from error
+    if not card.data.to_dict():
+        raise ValueError(f"{name} has no metadata between its lines of ---.")
+    return card
 
 
 def dataset_card(*, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> str:

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from .cards import metric_card
-from .hub import check_repo_id, folder_files
+from .staging import CARD, check_repo_id, folder_files
 
 APP = "space/app.py"
+# The Python that the Hub builds a Space with, unless the card says another: 3.10, which lacks what we use.
+PYTHON_VERSION = "3.11"
 
 
-def stage_metric(folder: str | os.PathLike[str], out: Path, *, repo_id: str) -> None:
-    """Copy the metric's files to `out` and write the card of its Space.
+def stage_metric(folder: str | os.PathLike[str], out: Path, *, repo_id: str) -> list[str]:
+    """Copy the metric's files to `out` and write the card of its Space; return the paths that stay behind.
+
+    Sent are the Python files of the package and its sub-packages, the Markdown that the app shows, and
+    requirements.txt; whatever else lies in the folder (notes, logs, environments) is not ours to publish.
 
     The folder is read, never run: description and citation are the constants `_DESCRIPTION` and `_CITATION`
     of its entry script, the version is `VERSION` in signature.py, the version of Gradio the one that
@@ -32,7 +37,7 @@ def stage_metric(folder: str | os.PathLike[str], out: Path, *, repo_id: str) -> 
         ValueError: another name in `repo_id`, a constant that is no text, or Gradio not pinned.
     """
     root = Path(os.path.abspath(folder))
-    files = folder_files(root)
+    files = [path for path in folder_files(root) if _is_sent(root, path)]
     name = check_repo_id(repo_id).split("/")[1]
     if name != root.name:
         raise ValueError(
@@ -60,7 +65,17 @@ def stage_metric(folder: str | os.PathLike[str], out: Path, *, repo_id: str) -> 
     for path in files:
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / path, out / path)
-    (out / "README.md").write_text(text, encoding="utf-8")
+    (out / CARD).write_text(text, encoding="utf-8")
+    return sorted(folder_files(root).keys() - set(files))
+
+
+def _is_sent(root: Path, path: str) -> bool:
+    """Whether a file is part of the metric: code of a package, a page of the app, or the requirements."""
+    place = Path(path)
+    packages = [folder for folder in place.parents if folder != Path()]
+    if place.suffix == ".py":
+        return all((root / folder / "__init__.py").is_file() for folder in packages)
+    return path == "requirements.txt" or (place.suffix == ".md" and place.parent == Path(APP).parent)
 
 
 def space_metadata(
@@ -78,6 +93,7 @@ def space_metadata(
         "colorTo": "gray",
         "sdk": "gradio",
         "sdk_version": sdk_version,
+        "python_version": PYTHON_VERSION,
         "app_file": app_file,
         "pinned": False,
         "license": "apache-2.0",

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hub_cards import check_repo_id, listing, push_folder
+from hub_cards import add_push_options, check_repo_id, publish, run_command
 
 from .bags import BAG_KEYS
+from .card.benchmark import BY_HAND, EVAL_YAML, eval_yaml
 from .card.export import ExportInfo, export_nyt_h
-from .card.text import FIGURES_FOLDER
 from .card.verification import verify_nyt_h
 from .corpus_tools.annotation import merge_answers, write_sheet
 from .corpus_tools.building import SPLIT_CHOICES, build_corpus
@@ -24,7 +24,7 @@ from .corpus_tools.corpus import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from .download import download_nyt_h
 from .mentions import POLICIES
 from .sample.sample import SIZES, write_sample
-from .schema import CONFIGS, NA_CHOICES, NEGATIVE_RELATION, UNKNOWN_RELATION_CHOICES
+from .schema import NA_CHOICES, NEGATIVE_RELATION, UNKNOWN_RELATION_CHOICES
 
 
 def _column(text: str) -> tuple[str, str]:
@@ -222,10 +222,6 @@ def add_corpus_commands(commands: Any) -> None:
     merge.set_defaults(run=_merge)
 
 
-# What a push writes, and so what a later one may delete.
-_REPLACED = (*(f"{config}/*.parquet" for config in CONFIGS), f"{FIGURES_FOLDER}/*.png")
-
-
 def _staged(arguments: argparse.Namespace, out: str | os.PathLike[str], **options: Any) -> ExportInfo:
     info = export_nyt_h(
         arguments.data_dir,
@@ -256,13 +252,22 @@ def _push(arguments: argparse.Namespace) -> int:
     repo_id = check_repo_id(arguments.repo_id)
     with tempfile.TemporaryDirectory(prefix="nyt-h-") as folder:
         info = _staged(arguments, arguments.out or os.path.join(folder, "staged"), repo_id=repo_id)
-        options: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "public": arguments.public}
-        if arguments.dry_run:
-            print(listing(info.path, **options))
-            return 0
-        done = push_folder(info.path, message="NYT-H: Parquet and card", replaced=_REPLACED, **options)
-    print(done.sentence())
-    print(f'Load it: from datasets import load_dataset; load_dataset("{repo_id}", "bag")')
+        if arguments.benchmark:
+            name = "NYT-H (synthetic sample)" if info.is_synthetic else "NYT-H"
+            _write(info.path / EVAL_YAML, eval_yaml(name=name))
+        done = publish(
+            info.path,
+            repo_id=repo_id,
+            repo_type="dataset",
+            message="NYT-H: Parquet and card",
+            public=arguments.public,
+            dry_run=arguments.dry_run,
+        )
+    print(done)
+    if arguments.benchmark:
+        print("\n".join(BY_HAND))
+    if not arguments.dry_run:
+        print(f'Load it: from datasets import load_dataset; load_dataset("{repo_id}", "bag")')
     return 0
 
 
@@ -305,12 +310,11 @@ def add_export_commands(commands: Any) -> None:
     _add_export_options(export)
     export.set_defaults(run=_export)
     push = commands.add_parser("push", help="export, and upload the folder to the Hub in one commit")
+    add_push_options(push, "dataset repository")
     push.add_argument(
-        "--repo_id", required=True, metavar="OWNER/NAME", help="the dataset repository; made when not there"
-    )
-    push.add_argument("--public", action="store_true", help="let everybody see the data (default: private)")
-    push.add_argument(
-        "--dry_run", action="store_true", help="upload nothing; print the list of files and the card"
+        "--benchmark",
+        action="store_true",
+        help="write eval.yaml, so that the Hub can list the results of models on these data",
     )
     push.add_argument("--out", metavar="DIR", help="keep the uploaded folder there (default: it is deleted)")
     _add_export_options(push)
@@ -390,11 +394,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, what the command says of the data, or 2 when it could not run."""
     arguments = _parser().parse_args(argv)
-    try:
-        return arguments.run(arguments)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"nyt-h-dataset: {error}", file=sys.stderr)
-        return 2
+    return run_command("nyt-h-dataset", lambda: arguments.run(arguments))
 
 
 if __name__ == "__main__":

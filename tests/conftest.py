@@ -1,17 +1,59 @@
-"""What tests of several parts share: a Hub on loopback, fresh for each test."""
+"""What tests of several parts share: one thread, examples that repeat, folders made once, a loopback Hub."""
 
+import atexit
+import contextlib
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
+
+from tests.hub_server import HubServer
 
 # Read when huggingface_hub is imported: the loopback Hub takes large files as LFS, not through Xet.
 os.environ["HF_HUB_DISABLE_XET"] = "1"
+# Read when torch and numpy are imported, here and in every process that a test starts. Models this small gain
+# nothing from a second thread, and on a busy machine they wait for it.
+os.environ["OMP_NUM_THREADS"] = "1"
 
-from tests.hub_server import HubServer
+# The caches of Hugging Face, read at import too: each worker has its own, and no run sees one of before.
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="nyt-h-tests-")
+atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
+
+with contextlib.suppress(ImportError):  # the tests that the second venv runs need no hypothesis
+    from hypothesis import settings
+
+    # The same examples in each run; and no time limit, which a busy machine would fail.
+    settings.register_profile("repeatable", deadline=None, derandomize=True)
+    settings.load_profile("repeatable")
 
 
 @pytest.fixture
 def hub() -> Iterator[HubServer]:
     with HubServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """A name and what writes a folder of that name -> the folder, written once for all workers.
+
+    Tests read it; one that changes it works on a copy.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # that of all workers
+
+    def folder(name: str, make: Callable[[Path], object]) -> Path:
+        place, finished = root / "made-once" / name, root / "made-once" / f"{name}.finished"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{place}.lock"):
+            if not finished.exists():
+                make(place)
+                finished.touch()
+        return place
+
+    return folder

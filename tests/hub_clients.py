@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from tests.folders import ROOT
+
 # In front of a program that must do without our packages.
 BLOCK = """
 import json, sys

@@ -27,6 +27,7 @@ class Signature:
         averages: the averages in order; one under another name is "name=average" ("name=function").
         beta, negative, macro, entropy, zero: the options of `f1_family`.
         track, truth, by, unk: those of `score_track`, or None.
+        judgments: a short hash of the judgments that were used, or None.
         outside: "ignore" where labels outside the scored ones were left unscored, else None.
         groups, weights: short hashes of `groups` and `sample_weight`, or None.
         labels: a short hash of the scored labels, independent of their order.
@@ -44,6 +45,7 @@ class Signature:
     truth: str | None
     by: str | None
     unk: str | None
+    judgments: str | None
     outside: str | None
     groups: str | None
     weights: str | None
@@ -82,6 +84,7 @@ def signature(
     truth: str | None = None,
     by: str | None = None,
     unk: str | None = None,
+    judgments: str | None = None,
     outside: str = "error",
     groups: Mapping[Any, Label] | None = None,
     sample_weight: Any = None,
@@ -94,6 +97,7 @@ def signature(
         averages, beta, negative_label, macro_over, entropy_total, zero_division, outside, groups,
             sample_weight: as given to `f1_family`.
         track, truth, by, unk: as given to `score_track`, with `truth` one prefix.
+        judgments: the mark of the judgments, `Units.judgments`.
 
     >>> line = signature(labels=["a", "b"], data=data_fingerprint(["a", "b", "NA"]), negative_label="NA")
     >>> line.split("|")[:4]
@@ -125,6 +129,7 @@ def signature(
             truth=truth,
             by=by,
             unk=unk,
+            judgments=judgments,
             outside=None if outside == "error" else outside,
             groups=grouping,
             weights=weights,
@@ -147,7 +152,7 @@ def parse_signature(line: str) -> Signature:
     from urllib.parse import unquote
 
     known = [field.name for field in fields(Signature)]
-    optional = {"track", "truth", "by", "unk", "outside", "groups", "weights"}
+    optional = {"track", "truth", "by", "unk", "judgments", "outside", "groups", "weights"}
     values: dict[str, Any] = dict.fromkeys(optional)
     seen: list[str] = []
     for part in line.strip().split("|"):

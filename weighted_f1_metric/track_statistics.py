@@ -16,7 +16,7 @@ import numpy as np
 from .columns import first_repeat, read_columns
 from .counts import ClassCounts
 from .unit_predictions import UnitPredictions, read_unit_predictions
-from .units import TRUTHS, Units, read_units
+from .units import TRUTHS, Units, read_units, unit_id_key
 from .validation import check_choice, quoted
 
 
@@ -122,10 +122,16 @@ def track_statistics(
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
     by: str = "rows",
+    judgments: Any = None,
 ) -> TrackStatistics:
     """The per-unit statistics of a system on a track; see `score_track` for the arguments and errors."""
     units = read_units(
-        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+        track=track,
+        references=references,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
     )
     prefixes = resolve_truths(truths, unk, units)
     return statistics_of_units(units, read_unit_predictions(predictions, units), prefixes)
@@ -147,11 +153,13 @@ def truth_pairs(prefix: str, units: Units) -> tuple[np.ndarray, np.ndarray]:
     """The gold pairs of a truth and the pairs whose predictions count, bool (num_units, num_relations).
 
     A pair without a yes and with an unk is no candidate of the MAGT truths (only reached with unk="exclude").
+    A judged yes about another relation than the unit's DS relations is gold under "magt" alone.
     """
     if prefix == "dsgt":
         return units.distant, np.ones_like(units.distant)
-    candidates = ~units.unjudged if prefix == "magt" else units.distant & ~units.unjudged
-    return units.confirmed, candidates
+    if prefix == "magt":
+        return units.confirmed, ~units.unjudged
+    return units.confirmed & units.distant, units.distant & ~units.unjudged
 
 
 def _truth_statistics(prefix: str, units: Units, predicted: np.ndarray) -> TruthStatistics:
@@ -213,7 +221,7 @@ def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[An
         TypeError: records that are none; ids, relations or answers that are no strings.
         ValueError: a missing key; an id that is there twice, or on one side only.
     """
-    key = "bag_id" if track == "bag2bag" else "instance_id"
+    key = unit_id_key(track)
     wanted = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
     rows = read_columns(references, required=REFERENCE_KEYS, optional=["sentence"], name="references")
     for name, columns, keys in (("predictions", wanted, [key]), ("references", rows, REFERENCE_KEYS)):
@@ -274,7 +282,7 @@ def track_arguments(
     track: str, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The `predictions` and `references` of `score_track` from the stored records."""
-    key = "bag_id" if track == "bag2bag" else "instance_id"
+    key = unit_id_key(track)
     rows = [dict(row) for record in references for row in record["rows"]]
     if not any(row["sentence"] for row in rows):
         rows = [{column: row[column] for column in REFERENCE_KEYS} for row in rows]

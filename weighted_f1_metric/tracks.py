@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,35 @@ from .validation import check_choice, check_flag, check_real
 from .weighting import AVERAGES, Average, named_averages
 
 
+@dataclass(frozen=True)
+class ScoredTrack:
+    """A system scored on a track, read once: tables, figures, curves, JSON and pages are made from it.
+
+    Attributes:
+        statistics: the per-unit statistics, which hold the units and the predictions.
+        scores: the result of `score_track`.
+    """
+
+    statistics: TrackStatistics
+    scores: dict[str, Any]
+
+    @property
+    def units(self) -> Units:
+        """The units of the track."""
+        return self.statistics.units
+
+    @property
+    def predictions(self) -> UnitPredictions:
+        """What the system says of each unit."""
+        return self.statistics.predictions
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Prefix of each truth -> signature line."""
+        signatures: dict[str, str] = self.scores["signatures"]
+        return signatures
+
+
 def score_track(
     *,
     track: str,
@@ -28,6 +58,7 @@ def score_track(
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
     by: str = "rows",
+    judgments: Any = None,
     ks: Sequence[int] = DEFAULT_KS,
     averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
     beta: float = 1.0,
@@ -59,6 +90,10 @@ def score_track(
             predictions count neither way; N stays as it is).
         by: "rows", or "sentences": rows of one bag with the same sentence (twins) become one unit with the
             union of their predictions (and per relation their highest score). Sentence tracks only.
+        judgments: answers about further (sentence, relation) pairs: records or columns with `instance_id`,
+            `relation` and `answer` ("yes" or "no"). An answer holds for the row and its twins; a bag has a
+            yes when one of its sentences has it, a no when all of them have one. A yes is gold under `magt`
+            for every system; an answer about a DS relation labelled unk stands for its bag_label.
         ks: the K of precision_at_K and of the coverage.
         averages, beta, zero_division, entropy_total, per_class: as in `f1_family`.
 
@@ -69,7 +104,7 @@ def score_track(
         the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates). Beside them:
 
         - num_units; num_pairs, the (unit, DS relation) pairs;
-        - num_judged_no: predicted DS relations that a human refused (no yes, no unk);
+        - num_judged_no: predicted relations that a human refused (no yes, no unk);
         - num_unjudged: predicted relations that nobody judged for their unit;
         - num_twins: rows that share bag and sentence with another row (sentence tracks; None without
           sentences);
@@ -92,25 +127,85 @@ def score_track(
         TypeError: records that are none, names that are no strings.
         ValueError: an unknown track, truth or option; a missing key; ids missing, unknown or there twice; a
             relation that `relations` lacks; a mixture of judged and unjudged rows; scores that lack a
-            relation, have the wrong shape or are not finite; K <= 0.
+            relation, have the wrong shape or are not finite; K <= 0; judgments of unknown ids or relations,
+            two for one pair, or against a bag_label.
 
     Reference:
         [A] Zhu et al. 2020, section 4 and Eq. 1. With `magt_ds_scope` and every unit unambiguous, macro_all
         equals [A]'s released evaluator, which otherwise looks at the first row of a bag only.
     """
-    family: dict[str, Any] = {
-        "averages": named_averages(averages),
-        "beta": check_real("beta", beta, low=0.0, high=np.inf),
-        "zero_division": check_real("zero_division", zero_division, low=0.0, high=1.0),
-        "entropy_total": check_choice("entropy_total", entropy_total, ("all", "positive")),
-    }
-    cutoffs = checked_ks(ks)
-    check_flag("per_class", per_class)
+    return scored_track(
+        track=track,
+        references=references,
+        predictions=predictions,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
+        truths=truths,
+        unk=unk,
+        ks=ks,
+        averages=averages,
+        beta=beta,
+        zero_division=zero_division,
+        entropy_total=entropy_total,
+        per_class=per_class,
+    ).scores
+
+
+def scored_track(
+    *,
+    track: str,
+    references: Any,
+    predictions: Any,
+    relations: Sequence[str],
+    negative_relation: str = "NA",
+    by: str = "rows",
+    judgments: Any = None,
+    **options: Any,
+) -> ScoredTrack:
+    """A system scored on a track; arguments and errors as `score_track`, whose result is its `scores`.
+
+    >>> rows = [{"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"}]
+    >>> scored = scored_track(
+    ...     track="bag2bag", references=rows, relations=["born_in"],
+    ...     predictions=[{"bag_id": "b0", "pred": "born_in"}],
+    ... )
+    >>> scored.scores["magt_micro_f1"], scored.units.num_units, scored.predictions.predicted.tolist()
+    (1.0, 1, [[True]])
+    """
     units = read_units(
-        track=track, references=references, relations=relations, negative_relation=negative_relation, by=by
+        track=track,
+        references=references,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
     )
+    return score_units(units, read_unit_predictions(predictions, units), **options)
+
+
+def score_units(
+    units: Units,
+    system: UnitPredictions,
+    *,
+    truths: str | Sequence[str] = "auto",
+    unk: str = "error",
+    **options: Any,
+) -> ScoredTrack:
+    """A system scored on units that are read already, as several systems or epochs share them.
+
+    Args:
+        units: from `read_units`.
+        system: from `read_unit_predictions` or `predictions_of_ids`.
+        truths, unk: as in `score_track`.
+        options: `ks`, `averages`, `beta`, `zero_division`, `entropy_total`, `per_class` of `score_track`.
+
+    Raises:
+        TypeError, ValueError: as `resolve_truths` and `checked_options`.
+    """
+    family, cutoffs, per_class = checked_options(**options)
     prefixes = resolve_truths(truths, unk, units)
-    system = read_unit_predictions(predictions, units)
     statistics = statistics_of_units(units, system, prefixes)
     result = scores_of_statistics(statistics, **family, per_class=per_class)
     if system.scores is not None:
@@ -120,7 +215,30 @@ def score_track(
     result["echo"] = scores_of_statistics(echo, **family)
     result["undefined"] = result.pop("undefined")
     result["signatures"] = track_signatures(units, prefixes, unk=unk, **family)
-    return result
+    return ScoredTrack(statistics, result)
+
+
+def checked_options(
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
+    beta: float = 1.0,
+    zero_division: float = 0.0,
+    entropy_total: str = "all",
+    per_class: bool = False,
+) -> tuple[dict[str, Any], tuple[int, ...], bool]:
+    """The options of the family, the cut-offs K, and whether scores of classes are wanted, checked.
+
+    Raises:
+        TypeError, ValueError: as `score_track`.
+    """
+    family: dict[str, Any] = {
+        "averages": named_averages(averages),
+        "beta": check_real("beta", beta, low=0.0, high=np.inf),
+        "zero_division": check_real("zero_division", zero_division, low=0.0, high=1.0),
+        "entropy_total": check_choice("entropy_total", entropy_total, ("all", "positive")),
+    }
+    return family, checked_ks(ks), check_flag("per_class", per_class)
 
 
 def _ranking_of_truths(
@@ -167,8 +285,9 @@ def scores_of_statistics(
 
 def unit_numbers(units: Units, predicted: np.ndarray) -> dict[str, int | None]:
     """How many units and pairs there are, and how many predictions a human refused or nobody judged."""
-    refused = predicted & units.distant & ~units.confirmed & ~units.unjudged
-    unjudged = predicted & (~units.distant | units.unjudged)
+    answered = (units.distant | units.judged) & ~units.unjudged
+    refused = predicted & answered & ~units.confirmed
+    unjudged = predicted & ~answered & ~units.confirmed
     numbers: dict[str, int | None] = {
         "num_units": units.num_units,
         "num_pairs": int(np.count_nonzero(units.distant)),
@@ -192,6 +311,7 @@ def track_signatures(units: Units, prefixes: Sequence[str], *, unk: str, **famil
             truth=prefix,
             by=units.by,
             unk=unk,
+            judgments=None if prefix == "dsgt" else units.judgments,
             **family,
         )
         for prefix in prefixes

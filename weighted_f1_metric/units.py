@@ -10,11 +10,32 @@ from typing import Any
 import numpy as np
 
 from .columns import check_ids, first_repeat, read_columns
+from .judgments import filled_labels, judged_units, read_answers, sentence_groups
 from .validation import check_choice, quoted
 
 TRACKS = ("sent2sent", "bag2sent", "bag2bag")
-TRUTHS = ("dsgt", "magt", "magt_ds_scope")
+# Prefix of a ground truth in result keys -> what readers call it, in the order of tables.
+TRUTH_NAMES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
+TRUTHS = tuple(TRUTH_NAMES)
 BAG_LABELS = ("no", "yes", "unk")
+
+
+def truth_name(truth: str) -> str:
+    """What readers call a truth prefix; other texts, as "" of scores without a track, stay as they are.
+
+    >>> truth_name("magt_ds_scope"), truth_name("test_magt")
+    ('MAGT (DS scope)', 'test_magt')
+    """
+    return TRUTH_NAMES.get(truth, truth)
+
+
+def unit_id_key(track: str) -> str:
+    """The key by which predictions and references name a unit of a track.
+
+    >>> unit_id_key("bag2bag"), unit_id_key("bag2sent")
+    ('bag_id', 'instance_id')
+    """
+    return "bag_id" if track == "bag2bag" else "instance_id"
 
 
 @dataclass(frozen=True)
@@ -31,8 +52,12 @@ class Units:
         bag_ids: the bags, in order of first appearance.
         unit_bag: (num_units,) int64, the bag of each unit.
         distant: (num_units, num_relations) bool, r is a DS relation of the unit.
-        confirmed: likewise, and at least one of its rows with r is labelled yes.
+        confirmed: at least one row of the unit with DS relation r is labelled yes, or a judgment says yes.
         unjudged: likewise a DS relation, without a yes and with at least one unk.
+        judged: r is no DS relation of the unit, and judgments answer it (yes, or no for all its sentences).
+        judgments: the mark of the judgments in a signature, or None.
+        row_unit: (num_rows,) int64, the unit of each row.
+        row_sentence: (num_rows,) int64, the sentence of each row; twins share a number.
         num_twins: rows that share bag and sentence with another row; None without sentences and on bag2bag.
         num_unknown_rows, num_positive_rows: rows with a positive relation: those labelled unk, and all.
         rows: (instance_id, bag_id, relation, bag_label[, sentence]) of each row, for the fingerprint.
@@ -50,6 +75,10 @@ class Units:
     distant: np.ndarray
     confirmed: np.ndarray
     unjudged: np.ndarray
+    judged: np.ndarray
+    judgments: str | None
+    row_unit: np.ndarray
+    row_sentence: np.ndarray
     num_twins: int | None
     num_unknown_rows: int
     num_positive_rows: int
@@ -62,9 +91,15 @@ class Units:
 
 
 def read_units(
-    *, track: str, references: Any, relations: Sequence[str], negative_relation: str = "NA", by: str = "rows"
+    *,
+    track: str,
+    references: Any,
+    relations: Sequence[str],
+    negative_relation: str = "NA",
+    by: str = "rows",
+    judgments: Any = None,
 ) -> Units:
-    """The units of a track from its reference records, checked.
+    """The units of a track from its reference records and judgments, checked.
 
     >>> rows = [
     ...     {"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "no"},
@@ -78,7 +113,7 @@ def read_units(
         TypeError: records that are none, names that are no strings.
         ValueError: an unknown track or `by`, a missing key, a duplicate instance_id, a relation that
             `relations` lacks, a bag_label other than yes, no, unk, relations given twice or with the
-            negative one.
+            negative one; judgments that do not fit the references (see `read_answers`).
     """
     check_choice("track", track, TRACKS)
     check_choice("by", by, ("rows", "sentences"))
@@ -122,10 +157,21 @@ def read_units(
     num_units = int(row_unit.max()) + 1
     unit_bag = np.empty(num_units, dtype=np.int64)
     unit_bag[row_unit] = row_bag
+    group = sentence_groups(instance_ids, bag_ids, sentences)
+    found = read_answers(judgments, instance_ids=instance_ids, relations=names, group=group)
+    row_label = filled_labels(
+        found,
+        row_relation=row_relation,
+        row_label=row_label,
+        instance_ids=instance_ids,
+        unk=BAG_LABELS.index("unk"),
+    )
+    judged_yes, judged_no = judged_units(found, row_unit=row_unit, group=group, shape=(num_units, len(names)))
     positive = row_relation >= 0
     answers = np.zeros((len(BAG_LABELS), num_units, len(names)), dtype=bool)
     answers[row_label[positive], row_unit[positive], row_relation[positive]] = True
     no, yes, unknown = answers
+    distant = no | yes | unknown
     twins = None
     if sentence_key is not None:
         twins = sum(number for number in Counter(sentence_key).values() if number > 1)
@@ -135,14 +181,18 @@ def read_units(
         by=by,
         relations=names,
         negative_relation=negative_relation,
-        id_key="bag_id" if track == "bag2bag" else "instance_id",
+        id_key=unit_id_key(track),
         ids=ids,
         unit_of_id=unit_of_id,
         bag_ids=tuple(distinct_bags),
         unit_bag=unit_bag,
-        distant=no | yes | unknown,
-        confirmed=yes,
-        unjudged=unknown & ~yes,
+        distant=distant,
+        confirmed=yes | judged_yes,
+        unjudged=unknown & ~yes & ~judged_yes,
+        judged=(judged_yes | judged_no) & ~distant,
+        judgments=found.hash,
+        row_unit=row_unit,
+        row_sentence=group,
         num_twins=twins,
         num_unknown_rows=int(np.count_nonzero(row_label[positive] == BAG_LABELS.index("unk"))),
         num_positive_rows=int(np.count_nonzero(positive)),

@@ -17,6 +17,7 @@ from .columns import read_columns, read_labels, wrong_label
 from .counts import class_counts
 from .family import f1_family
 from .fscore import averaged_scores
+from .judgments import read_answers
 from .label_table import count_labels, scored_labels
 from .ranking import checked_ks, rank_candidates, relation_coverage
 from .signature import VERSION

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from weighted_f1_metric import unit_id_key
+
 from ..model.markers import Span
-from .bag_units import id_key
 from .relation_rows import RelationData, RelationRows
 
 BLANK = "[BLANK]"
@@ -105,10 +106,9 @@ def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[
     row. Data without types have no "type_pair".
     """
     test = data.splits["test"]
-    names = test.units(track)
+    key, names = unit_id_key(track), test.units(track)
     first_row = {name: row for row, name in reversed(list(enumerate(names)))}
     units = {name: first_row[name] for name in dict.fromkeys(names)}
-    key = id_key(track, "test")
     most = majority_relation(data)
     lines = {"majority": [{key: name, "pred": most} for name in units]}
     relations = type_pair_relations(data)

@@ -30,6 +30,7 @@ def test_the_metadata_come_back_from_yaml():
         "colorTo": "gray",
         "sdk": "gradio",
         "sdk_version": "6.1.0",
+        "python_version": "3.11",
         "app_file": "space/app.py",
         "pinned": False,
         "license": "apache-2.0",

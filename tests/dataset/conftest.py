@@ -8,6 +8,7 @@ import datasets
 import pytest
 
 from nyt_h_dataset import write_sample
+from tests.folders import SHARED
 
 RELATIONS = {"NA": 0, "/zeta/last": 1, "/alpha/first": 2}
 
@@ -66,13 +67,13 @@ def cache(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory):
-    return write_sample(tmp_path_factory.mktemp("sample") / "small").path
+def sample(made_once):
+    return made_once("small-sample", write_sample)
 
 
 @pytest.fixture(scope="session")
 def real_data():
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "nyt_h_shaped"
+    path = SHARED / "nyt_h_shaped"
     if not (path / "gold_positions.jsonl").is_file():
         pytest.skip(f"the real sentences are not here ({path.name} beside the repository's folder)")
     return path

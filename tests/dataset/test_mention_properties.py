@@ -176,7 +176,7 @@ FOLDABLE = st.text(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(parts=st.lists(st.one_of(FOLDABLE, st.sampled_from(["-LRB-", "-rsb-", "–lrb–", "-lſb-"])), max_size=6))
 def test_folding_at_once_equals_folding_by_character(parts):
     text = "".join(parts)

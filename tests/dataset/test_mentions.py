@@ -1,7 +1,6 @@
 """Where entities are mentioned: examples for each rule, and the real positions."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from nyt_h_dataset.mentions import (
     locate,
     written_mentions,
 )
+from tests.folders import ROOT
 
 
 def words_at(sentence, spans):
@@ -139,7 +139,7 @@ def overlap(one, other):
 
 def test_the_real_positions_are_met_wherever_there_is_one_mention_of_each(real_data):
     """USER_REPORTS 18: entities are given by character span, so that nobody has to search or replace."""
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "mentions.py"
+    path = ROOT / "benchmarks" / "mentions.py"
     spec = importlib.util.spec_from_file_location("benchmark_of_mentions", path)
     benchmarks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmarks)

@@ -32,7 +32,7 @@ def expected(text):
     return [tuple(check_line(raw, "")[0]) for raw in text.split(b"\n") if raw.strip()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 60), min_size=1, max_size=6),
     shard_bytes=st.one_of(st.integers(40, 900), st.just(1)),
@@ -55,7 +55,7 @@ def test_any_cut_into_shards_and_blocks_reads_each_line_once(
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=5), ascii_only=st.booleans())
 def test_any_text_survives_both_roads(texts, ascii_only):
     rows = [json.loads(line(n, sentence=text)) for n, text in enumerate(texts)]
@@ -156,7 +156,7 @@ def test_reading_ahead_may_be_left_early(tmp_path):
     assert list(blocks) == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.one_of(st.binary(max_size=8), st.text(max_size=4).map(str.encode)))
 @example(data=b"\xed\xa0\x80")
 @example(data=b"\xc0\xaf")

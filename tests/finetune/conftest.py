@@ -24,6 +24,7 @@ from transformers import (
 from finetune.__main__ import main
 from nyt_h_dataset import write_sample
 
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 SENTENCES = [
     "The child was carefully wrapped and bound into the cradle by means of a cord.",
     "Barack Obama was born in Honolulu, not in New York City or New Jersey.",
@@ -37,7 +38,9 @@ def bert_tokenizer() -> BertTokenizer:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    # Named in front, characters inside words have the same ids in each process, and so have the merges.
+    inside = sorted(set(tokenizer.normalizer.normalize_str("".join(SENTENCES))))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"##{character}" for character in inside)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=300, special_tokens=special, initial_alphabet=list("@#*^_"), show_progress=False
     )
@@ -105,17 +108,14 @@ def roberta_folder(
 @pytest.fixture(scope="session")
 def unigram_tokenizer() -> PreTrainedTokenizerFast:
     """Pieces as those of SentencePiece, in which a blank is a part of the word that follows."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
-    trainer = trainers.UnigramTrainer(
-        vocab_size=120,
-        special_tokens=special,
-        unk_token="[UNK]",
-        initial_alphabet=list("@#*^_"),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(SENTENCES * 2, trainer)
+    # Not trained: the sums of its trainer, and with them the pieces, differ from process to process.
+    words = [f"▁{word}" for word in " ".join(SENTENCES).split()]
+    pieces = {piece for word in words for piece in (*"@#*^_", *word, word[:4], word[4:]) if piece}
+    pieces = [*((token, 0.0) for token in special), *((piece, -8.0) for piece in sorted(pieces))]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=special.index("[UNK]")))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.add_special_tokens(special)
     ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
     names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
@@ -181,17 +181,9 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> None:
-    """Models this small gain nothing from a second thread, and wait for it on a busy machine."""
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sample") / "data"
-    write_sample(folder, size="tiny")
-    return folder
+def sample(made_once: MadeOnce) -> Path:
+    return made_once("tiny-sample", lambda folder: write_sample(folder, size="tiny"))
 
 
 @pytest.fixture(scope="session")
@@ -206,13 +198,13 @@ def words_for(bert_folder: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture(scope="session")
-def two_seeds(
-    sample: Path, words_for: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def two_seeds(sample: Path, words_for: Callable[..., list[str]], made_once: MadeOnce) -> Path:
     """The output folder of a run over two seeds."""
-    out = tmp_path_factory.mktemp("runs") / "two"
-    assert main(words_for(sample, out, "--seeds", "9", "148")) == 0
-    return out
+
+    def train(out: Path) -> None:
+        assert main(words_for(sample, out, "--seeds", "9", "148")) == 0
+
+    return made_once("two-seeds", train)
 
 
 @pytest.fixture(scope="session")

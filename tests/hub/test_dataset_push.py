@@ -4,8 +4,10 @@ import hashlib
 import json
 
 import pytest
+import yaml
 from huggingface_hub import DatasetCard
 
+from hub_cards.upload import MANIFEST
 from nyt_h_dataset import load_nyt_h, write_sample
 from nyt_h_dataset.__main__ import main
 from tests.hub_clients import LOAD_DATASET, run_client, run_command
@@ -38,7 +40,7 @@ def test_pushed_and_loaded_back(hub, words, tmp_path):
     files = hub.files("datasets", REPO)
     parquet = {f"{c}/{s}-00000-of-00001.parquet" for c in ("sentence", "bag") for s in SPLITS}
     pictures = {"figures/bag_sizes.png", "figures/label_distribution.png"}
-    assert set(files) == {".gitattributes", "README.md", *parquet, *pictures}
+    assert set(files) == {".gitattributes", MANIFEST, "README.md", *parquet, *pictures}
     assert not any(TOKEN.encode() in content for content in files.values())
     assert len(hub.history("datasets", REPO)) == 2
     assert f'load_dataset("{REPO}", "bag")' in files["README.md"].decode()
@@ -95,3 +97,17 @@ def test_a_refusal_is_one_line(hub, words, tmp_path):
 def test_an_id_that_is_none_is_refused_before_any_work(words, capsys):
     assert main([*words[:-1], "nyt-h"]) == 2
     assert "`repo_id` must be OWNER/NAME" in capsys.readouterr().err
+
+
+def test_a_benchmark_has_its_tasks_in_configs_and_splits_that_exist(hub, words, tmp_path):
+    done = run_command("nyt_h_dataset", *words, "--benchmark", environment=hub.environment(tmp_path))
+    assert done.returncode == 0, done.stderr
+    files = hub.files("datasets", REPO)
+    benchmark = yaml.safe_load(files["eval.yaml"])
+    assert list(benchmark) == ["name", "description", "evaluation_framework", "tasks"]
+    configs = DatasetCard(files["README.md"].decode()).data.configs
+    splits = {one["config_name"]: {file["split"] for file in one["data_files"]} for one in configs}
+    assert len({task["id"] for task in benchmark["tasks"]}) == len(benchmark["tasks"]) == 9
+    assert all(task["split"] in splits[task["config"]] for task in benchmark["tasks"])
+    assert {len(task) for task in benchmark["tasks"]} == {3}
+    assert "huggingface.js" in done.stdout

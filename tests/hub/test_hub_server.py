@@ -21,9 +21,9 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from tests.folders import ROOT
 from tests.hub_server import OTHER, READER
 
-ROOT = Path(__file__).parents[2]
 REPO = "tester/things"
 
 

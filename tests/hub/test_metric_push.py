@@ -9,6 +9,7 @@ from huggingface_hub import SpaceCard  # the Hub's own reader
 
 import weighted_f1_metric
 from hub_cards.__main__ import main
+from hub_cards.upload import MANIFEST
 from tests.hub_clients import LOAD_METRIC, RUN_BLOCKS, run_client, run_command
 from tests.hub_server import TOKEN
 from weighted_f1_metric import f1_family, score_track
@@ -46,15 +47,25 @@ def test_pushed_and_loaded_back(hub, folder, tmp_path):
     words = ("push-metric", "--folder", str(folder), "--repo_id", REPO)
     (folder / "__pycache__").mkdir(exist_ok=True)
     (folder / "__pycache__" / "left.pyc").write_bytes(b"left")
+    foreign = ("credentials.json", "run.log", "venv/lib/x.py", "venv/pyvenv.cfg", "notes.md", "figures/a.png")
+    for name in foreign:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("only mine")
     done = run_command("hub_cards", *words, environment=environment)
     assert done.returncode == 0, done.stderr
     assert TOKEN not in done.stdout + done.stderr
 
     files = hub.files("spaces", REPO)
     here = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    sent = {name: path.read_bytes() for name, path in here.items() if "__pycache__" not in name}
+    sent = {
+        name: path.read_bytes()
+        for name, path in here.items()
+        if "__pycache__" not in name and name not in foreign
+    }
     assert files.items() >= sent.items()
-    assert set(files) - set(sent) == {"README.md", ".gitattributes"}
+    assert set(files) - set(sent) == {"README.md", ".gitattributes", MANIFEST}
+    assert not [name for name, content in files.items() if b"only mine" in content]
+    assert f"({len(foreign)} in all)" in done.stdout
     assert len(hub.history("spaces", REPO)) == 2
     info = hub.api().space_info(REPO)
     assert (info.private, info.sdk, info.tags) == (True, "gradio", ["evaluate", "metric"])
@@ -82,6 +93,12 @@ def test_a_dry_run_asks_nobody(folder, capsys, monkeypatch):
     assert f"To the Space {REPO} (public), in one commit" in shown
     assert "  weighted_f1_metric.py\n" in shown
     assert "# Weighted f1 metric\n" in shown
+
+
+def test_a_link_in_the_folder_is_refused(folder, tmp_path, capsys):
+    (tmp_path / "secret").write_text("token")
+    (folder / "more.py").symlink_to(tmp_path / "secret")
+    assert "more.py" in refused(folder, capsys)
 
 
 def refused(folder, capsys, repo_id=REPO):

@@ -1,12 +1,16 @@
 """A folder pushed to the loopback Hub: one commit, repeated safely; and what a Hub may say against it."""
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi
 
-from hub_cards import HubError, check_folder, check_repo_id, folder_files, listing, push_folder
+from hub_cards import HubError, check_folder, check_repo_id, folder_files, front_matter, preview, push_folder
+from hub_cards.upload import MANIFEST
 from tests.hub_server import OTHER, READER, TOKEN
 
 REPO = "tester/rows"
@@ -41,10 +45,11 @@ def push(hub, folder, *, token=TOKEN, repo_type="dataset", **options):
 def test_one_commit_without_caches(hub, folder):
     done = push(hub, folder)
     files = hub.files("datasets", REPO)
-    assert set(files) == {".gitattributes", "README.md", "bag/test.parquet", "notes.txt"}
+    assert set(files) == {".gitattributes", MANIFEST, "README.md", "bag/test.parquet", "notes.txt"}
     assert files["README.md"].decode() == CARD
     assert [commit.title for commit in hub.history("datasets", REPO)] == ["Rows", "initial commit"]
-    assert (done.private, done.changed, done.deleted) == (True, True, ())
+    assert (done.private, done.changed, done.changes.deleted) == (True, True, ())
+    assert done.changes.added == ("README.md", "bag/test.parquet", "notes.txt")
     assert done.url == f"{hub.url}/datasets/{REPO}"
     assert done.commit == hub.history("datasets", REPO)[0].sha
 
@@ -56,17 +61,76 @@ def test_the_same_again_is_no_commit(hub, folder):
     assert len(hub.history("datasets", REPO)) == 2
 
 
-def test_what_an_earlier_push_wrote_is_replaced_and_the_rest_stays(hub, folder):
+def by_hand(hub, path, content, repo_type="dataset"):
+    hub.api().upload_file(path_or_fileobj=content, path_in_repo=path, repo_id=REPO, repo_type=repo_type)
+
+
+THEIRS = {
+    "LICENSE.txt": b"mine",
+    "bag/other.parquet": b"mine",
+    "onnx/model.safetensors": b"mine",
+    ".eval_results/theirs.yaml": b"- mine",
+    "examples/a.py.txt": b"mine",
+}
+
+
+def test_what_an_earlier_push_wrote_is_replaced_and_the_rest_stays_byte_for_byte(hub, folder):
     push(hub, folder)
-    hub.api().upload_file(
-        path_or_fileobj=b"by hand", path_in_repo="LICENSE", repo_id=REPO, repo_type="dataset"
-    )
+    for path, content in THEIRS.items():
+        by_hand(hub, path, content)
     (folder / "bag/test.parquet").rename(folder / "bag/test-00000.parquet")
-    done = push(hub, folder, replaced=("bag/*",))
-    assert done.deleted == ("bag/test.parquet",)
-    files = set(hub.files("datasets", REPO))
-    assert files == {".gitattributes", "LICENSE", "README.md", "bag/test-00000.parquet", "notes.txt"}
-    assert len(hub.history("datasets", REPO)) == 4
+    done = push(hub, folder)
+    assert done.changes.deleted == ("bag/test.parquet",)
+    assert done.changes.added == ("bag/test-00000.parquet",)
+    assert done.changes.changed == ()
+    files = hub.files("datasets", REPO)
+    assert files.items() >= THEIRS.items()
+    ours = {".gitattributes", MANIFEST, "README.md", "bag/test-00000.parquet", "notes.txt"}
+    assert set(files) == ours | set(THEIRS)
+    assert len(hub.history("datasets", REPO)) == 3 + len(THEIRS)
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "bag/test.parquet"])  # one is a large file on the Hub
+def test_what_somebody_edited_since_is_not_deleted(hub, folder, path):
+    push(hub, folder)
+    by_hand(hub, path, b"edited on the Hub")
+    (folder / path).unlink()
+    done = push(hub, folder)
+    assert (done.changes.deleted, done.changes.edited) == ((), (path,))
+    assert path in done.sentence()
+    assert hub.files("datasets", REPO)[path] == b"edited on the Hub"
+
+
+@pytest.mark.parametrize(
+    "manifest", [None, b"{", b"[]", b'{"files": {"LICENSE.txt": ["x"]}, "metadata": {}}']
+)
+def test_without_a_record_of_ours_nothing_is_deleted(hub, folder, manifest):
+    hub.api().create_repo(REPO, repo_type="dataset", private=True)
+    by_hand(hub, "LICENSE.txt", b"mine")
+    if manifest is not None:
+        by_hand(hub, MANIFEST, manifest)
+    assert push(hub, folder).changes.deleted == ()
+    assert hub.files("datasets", REPO)["LICENSE.txt"] == b"mine"
+
+
+def test_a_licence_that_the_owner_edited_stays_over_pushes(hub, folder):
+    push(hub, folder)
+    by_hand(hub, "README.md", b"---\nlicense: other\nlicense_name: ldc\n---\n# Mine\n")
+    for text in (CARD, CARD + "more\n"):
+        (folder / "README.md").write_text(text)
+        push(hub, folder)
+        card = hub.files("datasets", REPO)["README.md"].decode()
+        assert front_matter(card) == {"license": "other", "license_name": "ldc"}
+        assert card.endswith(text.split("---\n")[-1])
+    push(hub, folder, keep_metadata=())
+    assert front_matter(hub.files("datasets", REPO)["README.md"].decode()) == {"license": "mit"}
+
+
+def test_our_own_licence_changes_with_the_card(hub, folder):
+    push(hub, folder)
+    (folder / "README.md").write_text(CARD.replace("mit", "apache-2.0"))
+    push(hub, folder)
+    assert b"apache-2.0" in hub.files("datasets", REPO)["README.md"]
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -96,7 +160,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(hub, folder):
     (folder / "notes.txt").unlink()
     (folder / "more.txt").write_text("m")
     hub.fail(COMMIT, 500, times=1, applied=True)
-    done = push(hub, folder, replaced=("*.txt",))
+    done = push(hub, folder)
     assert [commit.title for commit in hub.history("datasets", REPO)] == ["Rows", "Rows", "initial commit"]
     assert done.commit == hub.history("datasets", REPO)[0].sha
     assert "notes.txt" not in hub.files("datasets", REPO)
@@ -199,7 +263,7 @@ def test_ids_that_are_none(hub, folder, repo_id):
     [
         ("# no metadata", r"README.md has no metadata: it must begin with YAML"),
         ("---\na: [\n---\n", r"the metadata of .*README.md are not YAML"),
-        ("---\n- a\n---\n", r"the metadata of .*README.md must be a mapping; got list"),
+        ("---\n- a\n---\n", r"the metadata of .*README.md must be a mapping"),
     ],
 )
 def test_a_card_that_the_hub_would_refuse(hub, folder, card, message):
@@ -232,11 +296,78 @@ def test_folders_that_cannot_be_pushed(folder, tmp_path):
         check_folder(folder, repo_type="dataset")
 
 
-def test_the_listing_for_people(folder):
-    assert listing(folder, repo_id=REPO, repo_type="dataset", public=False) == (
-        "To the dataset tester/rows (private), in one commit: 3 files, 79 bytes\n"
-        "28  README.md\n"
-        "50  bag/test.parquet\n"
-        " 1  notes.txt\n"
-        "\n" + CARD
+def test_the_preview_without_a_hub(folder):
+    shown = preview(folder, repo_id=REPO, repo_type="dataset", api=HfApi(endpoint="http://127.0.0.1:9"))
+    assert "3 files, 79 bytes" in shown
+    assert [line.split()[-1] for line in shown.splitlines()[1:4]] == list(folder_files(folder))
+    assert "127.0.0.1:9" in shown
+    assert shown.endswith(CARD)
+
+
+def previewed(hub, folder, **options):
+    return preview(folder, repo_id=REPO, repo_type="dataset", api=hub.api(), **options)
+
+
+def test_the_preview_lists_additions_changes_and_deletions_and_writes_nothing(hub, folder):
+    assert {line[0] for line in previewed(hub, folder).splitlines()[1:4]} == {"+"}
+    assert ("datasets", REPO) not in hub.state.repositories
+    push(hub, folder)
+    by_hand(hub, "LICENSE.txt", b"mine")
+    (folder / "notes.txt").write_text("other")
+    (folder / "bag/test.parquet").rename(folder / "bag/test-00000.parquet")
+    before = len(hub.history("datasets", REPO))
+    lines = previewed(hub, folder).splitlines()
+    marks = {line.split()[-1]: line[0] for line in lines[1:4]}
+    assert marks == {"README.md": " ", "bag/test-00000.parquet": "+", "notes.txt": "~"}
+    assert [line for line in lines if line.startswith("- ")] == ["- bag/test.parquet (of an earlier push)"]
+    assert "LICENSE.txt" not in "".join(lines)
+    assert len(hub.history("datasets", REPO)) == before
+
+
+def test_a_private_repository_stays_private_and_that_is_said(hub, folder):
+    push(hub, folder)
+    (folder / "notes.txt").write_text("more")
+    assert "--public" in previewed(hub, folder, public=True)
+    done = push(hub, folder, public=True)
+    assert done.private
+    assert "stays so in spite of --public" in done.sentence()
+
+
+def test_a_link_is_refused_and_named(folder, tmp_path):
+    (tmp_path / "secret").write_text("token")
+    (folder / "more.txt").symlink_to(tmp_path / "secret")
+    with pytest.raises(ValueError, match=r"more\.txt"):
+        folder_files(folder)
+
+
+def test_a_conflict_has_a_remedy(hub, folder):
+    hub.fail(COMMIT, 409)
+    with pytest.raises(HubError, match="run the same command again"):
+        push(hub, folder)
+
+
+SLEEPER = """
+import sys, tempfile, time
+from hub_cards import run_command
+def call():
+    with tempfile.TemporaryDirectory(dir=sys.argv[1]):
+        print("staged", flush=True)
+        time.sleep(60)
+sys.exit(run_command("push", call))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_push_that_is_ended_leaves_nothing_staged(number, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLEEPER, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
+    assert process.stdout.readline() == "staged\n"
+    process.send_signal(number)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert list(tmp_path.iterdir()) == []
+    assert complaint.count("\n") == (number == signal.SIGINT)  # Ctrl-C: one line, no traceback

@@ -3,16 +3,10 @@
 import csv
 import gzip
 import json
-from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# A time limit an example would fail on a busy machine, not on a defect.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
-
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+from tests.folders import SHARED
 
 
 def _folder(name):

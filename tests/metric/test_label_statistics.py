@@ -2,18 +2,17 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from tests.folders import SHARED
 from weighted_f1_metric.label_statistics import label_statistics, statistics_table
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason="the shared data folder is not beside the repository"
+    not SHARED.is_dir(), reason="the shared data folder is not beside the repository"
 )
 
 
@@ -21,12 +20,12 @@ needs_data = pytest.mark.skipif(
 @pytest.mark.parametrize("directed", [True, False])
 def test_semeval_rows_of_table_1(directed):
     """[B] Table 1: 14.45 / 14.37 / 291 with direction, 9.61 / 8.80 / 2.10 without, as printed."""
-    lines = (DATA / "semeval2010" / "TEST_KEY_DIRECTED.txt").read_text().splitlines()
+    lines = (SHARED / "semeval2010" / "TEST_KEY_DIRECTED.txt").read_text().splitlines()
     labels = [line.split("\t")[1].strip() for line in lines]
     if not directed:
         labels = [label.split("(")[0] for label in labels]
     name = "semeval_directed" if directed else "semeval_undirected"
-    expected = json.loads((DATA / "paper_b_tables.json").read_text())["table_1_test_sets"][name]
+    expected = json.loads((SHARED / "paper_b_tables.json").read_text())["table_1_test_sets"][name]
     result = label_statistics(labels=labels, negative_label="Other")
     assert result["num_relations"] == expected["num_relations"]
     assert result["num_samples"] == 2717
@@ -61,7 +60,7 @@ def test_without_a_negative_label_all_labels_are_relations():
 
 def test_table_writes_what_is_not_defined_as_a_dash():
     row = statistics_table({"a|b": label_statistics(labels=["NA"], negative_label="NA")}).splitlines()[2]
-    assert row == "| a\\|b | 1 | 1 | 100.0 | 1.00 | – | – |"
+    assert row == "| a\\|b | 1 | 1 | 100.0 | 1.00 | - | - |"
 
 
 @pytest.mark.parametrize(

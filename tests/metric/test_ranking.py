@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,10 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics import auc as sklearn_auc
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
+from tests.folders import SHARED
 from weighted_f1_metric.ranking import _hit_probability, pr_curve, rank_candidates, ranking_measures
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "nyt_h_shaped"
+DATA = SHARED / "nyt_h_shaped"
 needs_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="the shared data folder is not beside the repository"
 )

@@ -45,7 +45,7 @@ def test_line_of_a_track(rows):
     beta=st.floats(0, 100),
     zero=st.floats(0, 1),
     negative=st.none() | st.integers(-5, 5) | TEXT | st.sampled_from(["none", "0", "-3", "a|b:c", "50%"]),
-    optional=st.tuples(*[OPTIONAL] * 7),
+    optional=st.tuples(*[OPTIONAL] * 8),
     rest=st.tuples(*[TEXT] * 5),
 )
 def test_round_trip(averages, beta, zero, negative, optional, rest):
@@ -77,6 +77,7 @@ def test_every_option_is_seen():
         {"truth": "magt"},
         {"by": "sentences"},
         {"unk": "exclude"},
+        {"judgments": "0123456789ab"},
         {"outside": "ignore"},
         {"groups": {"a": "x"}},
         {"groups": {"a": "y"}},

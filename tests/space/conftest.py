@@ -2,17 +2,17 @@
 
 import importlib.util
 import shutil
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from hub_cards import stage_metric
 from leaderboard.staging import stage_leaderboard
+from tests.folders import ROOT
 from tests.space.space_server import running
 from weighted_f1_metric.space.example_files import write_example
 
-METRIC = Path(__file__).parents[2] / "weighted_f1_metric"
+METRIC = ROOT / "weighted_f1_metric"
 MILLISECONDS = 60_000  # that a busy machine may take
 CHROMIUM_FLAGS = [
     "--no-sandbox",

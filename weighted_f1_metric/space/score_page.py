@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import tempfile
@@ -11,17 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..commands.prediction_files import read_label_file, read_predictions, read_references, read_relations
+from ..commands.label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_file
+from ..commands.prediction_files import read_predictions, read_references, read_relations
 from ..counts import ClassCounts, class_counts
 from ..family import family_from_counts
 from ..figures.plots import plot_class_weights, plot_f1_by_support
 from ..figures.track_figures import draw_track_figures
 from ..signature import data_fingerprint, signature
-from ..tables import RANKING_NAMES, track_notes, track_table, truth_name, twins_note
-from ..tracks import score_track
-from ..validation import quoted
+from ..table import percent
+from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
+from ..tracks import ScoredTrack, scored_track
+from ..units import truth_name
 from ..weighting import AVERAGES
-from .pages import Page, csv_text, download_link, html_table, percent, text_html
+from .pages import Page, csv_text, download_link, html_table, lines_html, table_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
 if TYPE_CHECKING:
@@ -32,11 +33,6 @@ MAX_LABELS = 2_000
 MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.
 MAX_CLASS_ROWS = 100
-CSV_COLUMNS = {
-    "predictions": ("prediction", "predictions", "pred"),
-    "references": ("reference", "references", "gold"),
-}
-SHARED_CSV_COLUMNS = ("label", "relation")
 MEASURES = ("precision", "recall", "f1")
 FIGURE_CAPTIONS = {
     "averages": "F1 under each average",
@@ -98,7 +94,7 @@ def labels_page(
     parts = [
         html_table(["in percent", "precision", "recall", "F1"], table, name="averages"),
         f"<p>{len(columns['references']):,} rows, {len(counts.labels):,} classes are scored.</p>",
-        text_html(f"Undefined, shown as 0: {', '.join(scores['undefined'])}." if scores["undefined"] else ""),
+        lines_html([f"Undefined, shown as 0: {', '.join(scores['undefined'])}."] * bool(scores["undefined"])),
         _classes_html(scores["per_class"], "Per class", is_open=True),
         _signature_html({"": line}),
         _downloads_html({**scores, "signature": line}, {"": scores}),
@@ -122,24 +118,24 @@ def track_page(
         UploadError: a file is missing, too large, or no text.
         TypeError, ValueError: as `read_predictions`, `read_references`, `read_relations`, `score_track`.
     """
-    inputs: dict[str, Any] = {
-        "track": track,
-        "predictions": read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
-        "references": read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
-        "relations": read_relations(
+    scored = scored_track(
+        track=track,
+        predictions=read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
+        references=read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
+        relations=read_relations(
             checked_upload(rel2id_file, "rel2id.json", LIMITS), negative_relation=negative_relation.strip()
         ),
-        "negative_relation": negative_relation.strip(),
-        "by": by,
-        "unk": unk,
-    }
-    scores = score_track(**inputs, per_class=True)
-    prefixes = list(scores["signatures"])
+        negative_relation=negative_relation.strip(),
+        by=by,
+        unk=unk,
+        per_class=True,
+    )
+    scores, prefixes = scored.scores, list(scored.signatures)
     notes = track_notes(scores)
     if scores.get("num_twins") and by == "rows":
         notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
-    parts = [text_html(track_table(scores), name="averages"), text_html("\n".join(notes))]
-    if inputs["predictions"][0].get("scores"):
+    parts = [table_html(averages_by_truth(scores), name="averages"), lines_html(notes)]
+    if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
     for prefix in prefixes:
         table = [
@@ -161,58 +157,26 @@ def track_page(
         }
         for prefix in prefixes
     }
-    parts += [_signature_html(scores["signatures"]), _downloads_html(scores, tables)]
-    return Page(_page(parts), partial(_track_pictures, inputs))
+    parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
+    return Page(_page(parts), partial(_track_pictures, scored))
 
 
 def _labels(text: str, path: str | None, what: str) -> list[str]:
     """The labels of one column."""
     if text.strip() and path:
         raise UploadError(f"The {what} are given twice: clear the pasted text, or remove {Path(path).name}.")
-    if path and Path(path).suffix.lower() == ".csv":
-        return _csv_column(checked_upload(path, what, LIMITS), what)
+    names = GOLD_NAMES if what == "references" else PREDICTED_NAMES
     if path:
-        return read_label_file(checked_upload(path, what, LIMITS))
+        return read_label_file(checked_upload(path, what, LIMITS), names=names)
     if not text.strip():
         raise UploadError(f"There are no {what}; paste them, one label a line, or upload a file.")
     with tempfile.TemporaryDirectory() as folder:
         pasted = Path(folder) / f"pasted {what}"
         pasted.write_text(text, encoding="utf-8")
         try:
-            return read_label_file(checked_upload(pasted, what, LIMITS))
+            return read_label_file(checked_upload(pasted, what, LIMITS), names=names)
         except ValueError as error:
             raise UploadError(str(error).replace(str(pasted), pasted.name)) from None
-
-
-def _csv_column(file: Path, what: str) -> list[str]:
-    """The labels of a CSV file with a header: its column of one of the names for `what`."""
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream)
-            header = [name.strip().lower() for name in next(reader)]
-            names = CSV_COLUMNS[what], SHARED_CSV_COLUMNS
-            found = [[index for index, name in enumerate(header) if name in those] for those in names]
-            columns = found[0] or found[1]
-            if len(columns) != 1:
-                raise UploadError(
-                    f"{file.name}: the first line must name the columns, exactly one of them a column of "
-                    f"{what} ({', '.join((*names[0], *names[1]))}); it names {quoted(header)}."
-                )
-            labels = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise UploadError(
-                        f"{file.name}, line {reader.line_num}: {len(row)} cells, where the header has "
-                        f"{len(header)}."
-                    )
-                labels.append(row[columns[0]].strip())
-    except csv.Error as error:
-        raise UploadError(f"{file.name}, line {reader.line_num}: not valid CSV ({error}).") from None
-    if not labels:
-        raise UploadError(f"{file.name} holds a header and no label.")
-    return labels
 
 
 def _page(parts: Sequence[str]) -> str:
@@ -282,9 +246,9 @@ def _label_figures(counts: ClassCounts) -> dict[str, Figure]:
     }
 
 
-def _track_pictures(inputs: Mapping[str, Any]) -> dict[str, Figure]:
+def _track_pictures(scored: ScoredTrack) -> dict[str, Figure]:
     pictures = {}
-    for name, figure in draw_track_figures(**inputs).items():
+    for name, figure in draw_track_figures(scored).items():
         stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
         truth = truth_name(name.removeprefix(stem).removeprefix("_"))
         pictures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure

@@ -29,6 +29,8 @@ def check_values(arguments: object) -> None:
                 )
         elif type(value) is int and float in kinds:
             setattr(arguments, item.name, float(value))
+        elif type(value) is float and value.is_integer() and int in kinds and float not in kinds:
+            setattr(arguments, item.name, int(value))  # 1e3, as YAML reads it
         elif type(value) not in {get_origin(kind) or kind for kind in kinds}:
             expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
             raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")

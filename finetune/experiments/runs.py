@@ -37,14 +37,14 @@ class PlannedRun:
         system: The system's name.
         track: The track.
         folder: Its output folder.
-        words: The words behind `python -m finetune`.
+        argv: The arguments of `python -m finetune`.
         settings: The same, checked.
     """
 
     system: str
     track: str
     folder: Path
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     settings: Settings
 
     @property
@@ -80,7 +80,7 @@ class PlannedRun:
 
 def command_of(run: PlannedRun, *, launcher: Sequence[str]) -> list[str]:
     """The command of a run; `launcher` takes the place of the Python interpreter."""
-    return [*(launcher or [sys.executable]), "-m", "finetune", *run.words]
+    return [*(launcher or [sys.executable]), "-m", "finetune", *run.argv]
 
 
 def environments(num_workers: int, *, launched: bool, num_gpus: int) -> list[dict[str, str]]:

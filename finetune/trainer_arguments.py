@@ -66,8 +66,6 @@ NUMBERS_DO_NOT_DEPEND_ON = frozenset(
             "figures",
             "overwrite",
             "reference_lines",
-            "seed",
-            "seeds",
             "push_to_hub",
             "save_steps",
             "ddp_timeout",

@@ -16,7 +16,7 @@ from ..encoders.label_words import read_label_words, words_fingerprint
 from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
 from ..report.results import PAGE, RESULTS, temporary_path, to_json, write_atomically
-from ..trainer_arguments import NUMBERS_DO_NOT_DEPEND_ON, given_values
+from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_values
 
 
 def as_given(settings: Settings) -> dict[str, Any]:
@@ -156,19 +156,30 @@ def _read(path: Path) -> dict[str, Any]:
         arguments = dict(run["arguments"])
         if arguments.get("classifier_head") in OLD_HEADS:
             arguments["classifier_head"] = OLD_HEADS[arguments["classifier_head"]]
-        return {**run, "arguments": arguments}
+        begun = [entry.name.removeprefix("seed-") for entry in path.parent.glob("seed-*")]
+        seeds = {*seeds_of(arguments), *(int(seed) for seed in begun if seed.isdecimal())}
+        return {**run, "arguments": arguments, "seeds": seeds}
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
             f"{path} is not what a run of this command wrote; `--overwrite` deletes it."
         ) from error
 
 
+def seeds_of(arguments: Mapping[str, Any]) -> list[int]:
+    """Return the seeds that the arguments of a run ask for."""
+    return arguments.get("seeds") or [arguments.get("seed", DEFAULT_SEED)]
+
+
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs and matters, in words."""
+    """Return what differs and matters, in words.
+
+    Seeds may be added, left out and reordered; a run with none of the seeds that were begun is another one.
+    """
     found = []
     absent = object()
     before, now = old["arguments"], new["arguments"]
-    for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON):
+    same = {"seed", "seeds"} if old["seeds"] & set(seeds_of(now)) else set()
+    for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON - same):
         values = [group.get(name, absent) for group in (before, now)]
         if values[0] != values[1]:
             was, given = ("the default" if value is absent else repr(value) for value in values)

@@ -13,8 +13,9 @@ from ..significance.run_measures import Run
 from .pages import Page, download_link, text_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
-LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000)
+LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000, num_values=1_000_000)
 MAX_FILES = 100
+MAX_BYTES = 64_000_000  # of all files of a system
 MAX_NAME_LENGTH = 60
 
 
@@ -58,5 +59,7 @@ def _runs(files: Sequence[str] | None, name: str) -> list[Run]:
         raise UploadError(f"There are no results of {name}; upload a results file for each run.")
     if len(files) > MAX_FILES:
         raise UploadError(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
+    if sum(Path(file).stat().st_size for file in files) > MAX_BYTES:
+        raise UploadError(f"The files of {name} have more than {MAX_BYTES:,} bytes together.")
     paths = [checked_upload(file, f"results file of {name}", LIMITS) for file in files]
     return [run for path in map(Path, paths) for runs in read_systems([path]).values() for run in runs]

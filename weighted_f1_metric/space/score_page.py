@@ -26,7 +26,8 @@ from .uploads import UploadError, UploadLimits, checked_upload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LIMITS = UploadLimits(num_bytes=256_000_000, num_rows=2_000_000)
+# Four visitors at once must fit into the 16 GB of a free Space, whatever they send.
+LIMITS = UploadLimits(num_bytes=64_000_000, num_rows=1_000_000)
 MAX_LABELS = 2_000
 MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.

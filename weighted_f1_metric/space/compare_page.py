@@ -60,7 +60,7 @@ def _runs(files: Sequence[str] | None, name: str) -> list[Run]:
         raise UploadError(f"There are no results of {name}; upload a results file for each run.")
     if len(files) > MAX_FILES:
         raise UploadError(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
-    if sum(Path(file).stat().st_size for file in files) > MAX_BYTES:
-        raise UploadError(f"The files of {name} have more than {MAX_BYTES:,} bytes together.")
     paths = [checked_upload(file, f"results file of {name}", LIMITS) for file in files]
+    if sum(Path(file).stat().st_size for file in paths) > MAX_BYTES:
+        raise UploadError(f"The files of {name} have more than {MAX_BYTES:,} bytes together.")
     return [run for path in map(Path, paths) for runs in read_systems([path]).values() for run in runs]

@@ -21,8 +21,8 @@ from weighted_f1_metric.space.score_page import labels_page, track_page
 def cells(page, name):
     """The rows of the table of that name, as texts; the first is the header."""
     table = re.search(rf'<table data-name="{name}">(.*?)</table>', page.html).group(1)
-    rows = re.findall(r"<tr>(.*?)</tr>", table)
-    return [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in rows]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table)
+    return [[html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
 
 
 def download(page, name):

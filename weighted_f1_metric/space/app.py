@@ -31,11 +31,14 @@ import gradio as gr  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
 from weighted_f1_metric.space import (  # noqa: E402
+    MAX_SESSIONS,
     PAGE_CSS,
+    PAGE_SCRIPT,
     Page,
     RequestLimit,
     drawn,
     in_page,
+    page_theme,
 )
 from weighted_f1_metric.space.compare_page import compare_page  # noqa: E402
 from weighted_f1_metric.space.example_files import ExampleFiles, write_example  # noqa: E402
@@ -218,7 +221,9 @@ def main() -> None:
         page.queue(default_concurrency_limit=NUM_AT_A_TIME, max_size=NUM_WAITING)
         page.launch(
             css=PAGE_CSS,
-            theme=gr.themes.Soft(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
+            head=PAGE_SCRIPT,
+            theme=page_theme(),
+            state_session_capacity=MAX_SESSIONS,
             max_file_size=LIMITS.num_bytes,
             allowed_paths=[folder],
             show_error=False,

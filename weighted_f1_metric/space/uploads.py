@@ -57,7 +57,8 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
         limits: the most that is read.
 
     Raises:
-        UploadError: no file, an empty or too large one (its gzip unpacked), too many lines or values, no text.
+        UploadError: no file, an empty or too large one (its gzip unpacked), too many lines or values, no
+            text.
     """
     if path is None:
         raise UploadError(f"There is no {what}; upload one.")

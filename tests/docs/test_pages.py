@@ -115,6 +115,7 @@ def publish_archive(hub: HubServer, folder: Path) -> str:
     return f"{hub.url}/datasets/tester/archive/resolve/main/nyt-h.tar.bz2"
 
 
+@pytest.mark.slow
 def test_every_command_of_every_page_in_one_shell(hub: HubServer, clone: Path, tmp_path: Path) -> None:
     environment = hub.environment(tmp_path / "home") | {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",

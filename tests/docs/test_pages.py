@@ -38,8 +38,8 @@ REPLACED = {
     # The authors' server, and the counts of the published data, which a sample has not.
     r"download --out nyt-h": r"download --out nyt-h --quiet --url $ARCHIVE",
     r"verify --data_dir nyt-h": r"verify --data_dir nyt-h || [ $? = 1 ]",
-    # Training: the same flags, two steps instead of epochs, one seed instead of three, no pictures; the demo's
-    # encoder instead of one of the Hub. An experiment is many of these, and has tests of its own.
+    # Training: the same flags, two steps instead of epochs, one seed instead of three, no pictures; the
+    # demo's encoder instead of one of the Hub. An experiment is many of these, and has tests of its own.
     r"--num_train_epochs \d+": "--max_steps 2 --no_figures",
     r"bert-base-uncased": "demo-output/encoder --max_steps 2",
     r"--seeds 9 148 378": "--seeds 9",

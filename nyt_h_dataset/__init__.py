@@ -7,6 +7,7 @@ mentioned.
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
+from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
@@ -31,6 +32,7 @@ __all__ = [
     "locate",
     "mention_counts",
     "merge_answers",
+    "same_words",
     "write_sample",
     "write_sheet",
 ]

@@ -278,8 +278,9 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
     """Yield the records of `shard` in blocks of about `block_bytes`, checked for shape and type.
 
     Each column of a block is a string column without nulls, named as in COLUMNS ("head.word" for the key
-    `word` of `head`), or one of offsets, null where the corpus gives none, named as in SPAN_COLUMNS. A byte order mark and blank lines are skipped; keys that NYT-H does not have are kept
-    out and named in `extra_keys`.
+    `word` of `head`), or one of offsets, null where the corpus gives none, named as in SPAN_COLUMNS. A
+    byte order mark and blank lines are skipped; keys that are not known are kept out and named in
+    `extra_keys`.
 
     Raises:
         RecordError: a line (an item of an array) that is not one JSON object in UTF-8, a missing key, a value

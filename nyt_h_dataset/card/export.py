@@ -22,6 +22,7 @@ from ..bags import mixed_order
 from ..loading import load_nyt_h
 from ..sample.sample import is_synthetic
 from ..schema import CONFIGS, NEGATIVE_RELATION
+from .benchmark import EVAL_YAML
 from .corpus_statistics import card_statistics, flat_table
 from .figures import draw_figures
 from .text import FIGURES_FOLDER, card_metadata, card_text
@@ -38,11 +39,15 @@ _STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status", "hea
 
 @dataclass(frozen=True)
 class ExportInfo:
-    """What `export_nyt_h` wrote: the folder, rows per config and split, and the size of the Parquet files."""
+    """What `export_nyt_h` wrote: the folder, rows per config and split, and the size of the Parquet files.
+
+    `is_synthetic` is True for the corpus that `write_sample` makes.
+    """
 
     path: Path
     num_rows: Mapping[str, Mapping[str, int]]
     num_bytes: int
+    is_synthetic: bool
 
 
 def export_nyt_h(
@@ -90,7 +95,7 @@ def export_nyt_h(
     (90, ['sentence', 'bag'])
     """
     options = {"na": na, "bag_key": bag_key, "mention_policy": mention_policy}
-    replaceable = (README, FIGURES_FOLDER, *CONFIGS)
+    replaceable = (README, FIGURES_FOLDER, EVAL_YAML, *CONFIGS)
     with staged_folder(out, overwrite=overwrite, replaceable=replaceable) as folder:
         loaded = {
             config: load_nyt_h(
@@ -129,7 +134,7 @@ def export_nyt_h(
         )
         (folder / README).write_text(text, encoding="utf-8")
     size = sum(info.download_size for info in infos.values())
-    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size)
+    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size, synthetic)
 
 
 def _flat_columns(dataset: datasets.Dataset) -> pa.Table:

@@ -114,7 +114,7 @@ def test_a_place_that_contradicts_the_word_is_refused(tmp_path, head):
 def test_a_place_in_a_data_file_is_compared_with_the_word(folder, cache, streaming):
     folder.records["test.json"][1]["head"] |= {"start": 0, "end": 3}
     folder.write()
-    with pytest.raises(ValueError, match="'TEST#1'.*'Ann Lee' is said to be 'Ann'"):
+    with pytest.raises(ValueError, match=r"'TEST#1'.*'Ann Lee' is said to be 'Ann'"):
         list(load_nyt_h(folder.path, split="test", cache_dir=cache, streaming=streaming))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, space
+from weighted_f1_metric.figures.plots import drawable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -195,7 +196,7 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str, digits: 
         colour = COLOURS[number % len(COLOURS)]
         style = ("-", "--", ":")[number // len(COLOURS) % 3]
         axes.plot(across, heights, color=colour, linestyle=style, marker="o", linewidth=2, markersize=6)
-        name = records[row]["name"]
+        name = drawable(records[row]["name"], f"place {ranks[sort_by][row]} in the table")
         short = name if len(name) <= MAX_DRAWN_NAME else f"{name[: MAX_DRAWN_NAME - 1]}…"
         # Models that share a place there share the line of text.
         shared = sum(1 for other in order[:number] if ranks["macro_all_f1"][other] == heights[-1])
@@ -205,7 +206,7 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str, digits: 
         )  # fmt: skip
     axes.set_xticks(across, [title.replace(" F1", "").replace(", ", ",\n") for title in AVERAGES.values()])
     axes.set_ylabel(f"place under {TRUTH_NAMES[truth]}")
-    axes.invert_yaxis()
+    axes.set_ylim(max(place for places_of in ranks.values() for place in places_of if place) + 0.5, 0.5)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="x", color="0.92")
     axes.spines[["top", "right"]].set_visible(False)

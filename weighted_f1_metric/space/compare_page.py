@@ -45,7 +45,7 @@ def compare_page(
         "comparison.json",
         "application/json",
     )
-    return Page(f'<div class="nyt-page">{"".join(tables)}{verdict}<h3>Download</h3>{link}</div>')
+    return Page(f'<div class="nyt-page">{"".join(tables)}{verdict}<h2>Download</h2>{link}</div>')
 
 
 def _name(text: str) -> str:

@@ -19,25 +19,29 @@ if TYPE_CHECKING:
 MAX_SESSIONS = 200
 
 PAGE_CSS = """
+.dark { --color-accent: var(--primary-300); }
+.prose pre, .prose pre code { white-space: pre-wrap !important; overflow-wrap: anywhere !important;
+  word-break: break-word !important; overflow: visible !important; }
+body:not(.dark) .prose .token.string { color: #3d5c00; }
+body:not(.dark) .prose .token { color: #1f2937; }
 .nyt-page .scroll { overflow-x: auto; max-width: 100%; margin: .4rem 0 1rem; }
 .nyt-page table { border-collapse: collapse; margin: 0; width: auto; font-variant-numeric: tabular-nums; }
 .nyt-page table, .nyt-page thead, .nyt-page tr { border: 0 !important; }
 .nyt-page caption { text-align: left; font-weight: 600; padding: .3rem 0; }
 .nyt-page th, .nyt-page td { padding: .3rem .7rem; text-align: right; white-space: nowrap;
   border: 0 !important; border-bottom: 1px solid var(--border-color-primary) !important; }
-.nyt-page tbody th { font-weight: 400; }
 .nyt-page th:first-child, .nyt-page td:first-child { text-align: left; white-space: normal; min-width: 8rem;
   max-width: 26rem; overflow-wrap: anywhere; padding-left: .2rem; position: sticky; left: 0;
   background: var(--body-background-fill); }
 @media (max-width: 480px) {
   .nyt-page th, .nyt-page td { padding: .3rem .4rem; font-size: .85rem; }
-  .nyt-page tbody th { font-weight: 400; }
-.nyt-page th:first-child, .nyt-page td:first-child { min-width: 6rem; }
+  .nyt-page th:first-child, .nyt-page td:first-child { min-width: 6rem; }
   .nyt-page table[data-name="classes"] tr > :first-child { min-width: 10rem; }
 }
 .nyt-page.board th, .nyt-page.board td { padding: .3rem .5rem; }
 .nyt-page tbody tr:hover { background: var(--background-fill-secondary); }
-.nyt-page h3 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
+.nyt-page h2 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
+.nyt-page p.lead { font-size: 1.1rem; font-weight: 600; }
 .nyt-page p { margin: .3rem 0; overflow-wrap: anywhere; }
 .nyt-page summary { cursor: pointer; padding: .35rem 0; font-weight: 600; }
 .nyt-page pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; padding: .5rem .7rem;
@@ -55,7 +59,7 @@ PAGE_CSS = """
   border: 1px solid var(--border-color-primary); border-radius: 6px; text-decoration: none;
   color: var(--body-text-color); background: var(--button-secondary-background-fill); }
 .nyt-page th button { font: inherit; color: inherit; background: none; border: 0; padding: 0;
-  cursor: pointer; white-space: nowrap; }
+  cursor: pointer; white-space: nowrap; box-shadow: none; }
 .nyt-page th button:focus-visible, .nyt-page .scroll:focus-visible { outline: 2px solid #0072B2; }
 .nyt-page tr.reference > * { font-style: italic; border-top: 2px solid var(--body-text-color) !important; }
 .nyt-page .more { display: block; font-size: .8em; }
@@ -132,14 +136,14 @@ def html_table(
 
     Args:
         header: The heads of the columns.
-        rows: Cells; the first of a row is its head.
+        rows: The cells of each row.
         caption: What the table shows, above it.
         name: Its `data-name`.
         sortable: A click on a head sorts the rows (see `PAGE_SCRIPT`).
         reference: Rows that stand below the others however these are sorted.
 
     >>> html_table(["class", "F1"], [["<b>", "50.00"]], name="t")[62:]
-    '<table data-name="t"><thead><tr><th scope="col">class</th><th scope="col">F1</th></tr></thead><tbody><tr><th scope="row">&lt;b&gt;</th><td>50.00</td></tr></tbody></table></div>'
+    '<table data-name="t"><thead><tr><th scope="col">class</th><th scope="col">F1</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50.00</td></tr></tbody></table></div>'
     """  # noqa: E501
     names = (html.escape(str(cell)) for cell in header)
     heads = (f'<button type="button">{cell}</button>' if sortable else cell for cell in names)
@@ -157,16 +161,15 @@ def html_table(
 
 
 def _row(cells: Sequence[object], kind: str = "") -> str:
-    first = "".join(f'<th scope="row">{_cell(cell)}</th>' for cell in cells[:1])
-    rest = "".join(f"<td>{_cell(cell)}</td>" for cell in cells[1:])
-    return f"<tr{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{first}{rest}</tr>"
+    mark = f' class="{kind}"' if kind else ""
+    return f"<tr{mark}>" + "".join(f"<td>{_cell(cell)}</td>" for cell in cells) + "</tr>"
 
 
 def table_html(table: Table, *, name: str = "", caption: str = "") -> str:
     """A table of the metric as HTML, its notes below as paragraphs.
 
-    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-82:]
-    '<tr><th scope="row">a|b</th><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
+    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-70:]
+    '<tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
     """
     return html_table(table.header, table.rows, name=name, caption=caption) + lines_html(table.notes)
 
@@ -235,6 +238,11 @@ def page_theme() -> Any:
 
     theme = gr.themes.Soft(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
     return theme.set(
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        color_accent="*primary_700",
+        checkbox_label_background_fill_selected="*primary_700",
+        checkbox_label_background_fill_selected_dark="*primary_700",
         block_label_text_color="*neutral_700",
         block_label_text_color_dark="*neutral_200",
         block_title_text_color="*neutral_700",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import fnmatch
 import json
 import shutil
@@ -12,9 +13,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hub_cards import add_push_options, check_repo_id, folder_files, publish, run_command
+from hub_cards import add_push_options, check_repo_id, folder_files, licence_of, publish, run_command
+from hub_cards.upload import OWNERS_METADATA
+from nyt_h_dataset.card.text import licence_metadata
 
-from .report.model_card import figure_paths, hub_dataset, run_card, run_eval_results, without_places
+from .report.model_card import (
+    Licence,
+    combined_licence,
+    figure_paths,
+    hub_dataset,
+    hub_name,
+    run_card,
+    run_eval_results,
+    task_scores,
+    without_places,
+)
 from .report.results import PAGE, RESULTS, to_json, write_atomically
 
 EVAL_RESULTS = ".eval_results"
@@ -34,6 +47,7 @@ def push_run(
     dataset_id: str | None = None,
     public: bool = False,
     dry_run: bool = False,
+    licence: str | None = None,
 ) -> str:
     """Push a run and return what was done, for people; with `dry_run` the list of files and the card.
 
@@ -44,6 +58,7 @@ def push_run(
         dataset_id: owner/name of the data on the Hub.
         public: Whether everybody may see it.
         dry_run: Upload nothing.
+        licence: The licence of the model, as the Hub calls it; default: what `inherited_licence` finds.
 
     Raises:
         FileNotFoundError, ValueError: As `stage_run` and `hub_cards.push_folder`.
@@ -52,24 +67,48 @@ def push_run(
     check_repo_id(repo_id)
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         staged = Path(folder)
-        stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id)
-        return publish(
+        results = read_results(run)
+        held = Licence({"license": licence}) if licence else inherited_licence(results, dataset_id)
+        stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id, licence=held)
+        done = publish(
             staged,
             repo_id=repo_id,
             repo_type="model",
             message="Model, results and card",
             public=public,
             dry_run=dry_run,
+            keep_metadata=() if licence else OWNERS_METADATA,
         )
+    return done if held.metadata else f"{done}\n{held.text}"
+
+
+def inherited_licence(results: Mapping[str, Any], dataset_id: str | None = None) -> Licence:
+    """The licence that the data and the encoder of a run agree on, as far as they name one."""
+    named: dict[str, dict[str, str]] = {}
+    dataset = dataset_id or hub_dataset(results)
+    if dataset is not None and (found := licence_of(dataset, repo_type="dataset")):
+        named[f"the data {dataset}"] = {"license": found}
+    elif results["data"]["name"] == "nyt_h":
+        named["the data NYT-H"] = licence_metadata(synthetic=results["data"].get("synthetic", False))
+    base = hub_name(results["arguments"]["model_name_or_path"] or "")
+    if base is not None and (found := licence_of(base, repo_type="model")):
+        named[f"the encoder {base}"] = {"license": found}
+    return combined_licence(named)
 
 
 def stage_run(
-    run: Path, out: Path, *, repo_id: str, seed: int | None = None, dataset_id: str | None = None
+    run: Path,
+    out: Path,
+    *,
+    repo_id: str,
+    seed: int | None = None,
+    dataset_id: str | None = None,
+    licence: Licence | None = None,
 ) -> None:
     """Write to `out` what the repository holds: one seed's files, results.json, pictures, card.
 
-    With a dataset on the Hub (`dataset_id`, or the one that the run read) also `.eval_results/`. Paths of
-    this machine are cut to their last part.
+    With a dataset on the Hub (`dataset_id`, or the one that the run read) also `.eval_results/`, where the
+    run has scores for its tasks. Paths of this machine are cut to their last part.
 
     Raises:
         FileNotFoundError: The run is not finished, or a seed's model is not there.
@@ -93,18 +132,28 @@ def stage_run(
     shown = {**results, "arguments": without_places(results["arguments"])}
     write_atomically(out / RESULTS, to_json(shown))
     dataset = dataset_id or hub_dataset(results)
-    if dataset is not None:
+    tasks = {} if dataset is None else task_scores(results)
+    if dataset is not None and tasks:
         (out / EVAL_RESULTS).mkdir()
-        name = dataset.split("/")[-1]
-        write_atomically(out / EVAL_RESULTS / f"{name}.yaml", run_eval_results(results, dataset_id=dataset))
+        text = run_eval_results(
+            results, dataset_id=dataset, repo_id=repo_id, seed=chosen, date=finished_on(run)
+        )
+        write_atomically(out / EVAL_RESULTS / f"{dataset.split('/')[-1]}.yaml", text)
     card = run_card(
         results,
         repo_id=repo_id,
         seed=chosen,
         dataset_id=dataset_id,
         figures=figures,
+        licence=licence,
     )
     write_atomically(out / PAGE, card)
+
+
+def finished_on(run: Path) -> str:
+    """The day on which the results were written, ISO 8601 (UTC)."""
+    written = (run / RESULTS).stat().st_mtime
+    return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()  # noqa: UP017
 
 
 def read_results(run: Path) -> dict[str, Any]:
@@ -151,6 +200,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="OWNER/NAME",
         help="the data on the Hub, for the card and .eval_results (default: the --dataset_name of the run)",
     )
+    parser.add_argument(
+        "--license",
+        metavar="ID",
+        help="the licence of the model, as the Hub calls it (default: that of data and encoder)",
+    )
     return parser
 
 
@@ -168,6 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 dataset_id=dataset_id,
                 public=given.public,
                 dry_run=given.dry_run,
+                licence=given.license,
             )
         )
 

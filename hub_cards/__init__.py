@@ -8,7 +8,7 @@ from .command import add_push_options, publish, run_command
 from .metric_space import pinned_version, space_metadata, stage_metric
 from .model_results import ModelScore, eval_results_yaml, model_index
 from .staging import check_folder, check_repo_id, folder_files, staged_folder
-from .upload import Changes, HubError, Pushed, preview, push_folder
+from .upload import Changes, HubError, Pushed, licence_of, preview, push_folder
 
 __all__ = [
     "Changes",
@@ -24,6 +24,7 @@ __all__ = [
     "eval_results_yaml",
     "folder_files",
     "front_matter",
+    "licence_of",
     "markdown_table",
     "metric_card",
     "model_card",

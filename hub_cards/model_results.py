@@ -21,6 +21,7 @@ class ModelScore:
         sd: Sample standard deviation over the runs; None for one run.
         n: Number of runs.
         signature: The line that says what the score means.
+        seed: The run whose own value this is; None for a mean over several, or where there is one run only.
     """
 
     name: str
@@ -28,12 +29,21 @@ class ModelScore:
     sd: float | None
     n: int
     signature: str
+    seed: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The name, and what the value is where that is not plain: a mean, or one of several runs."""
+        if self.seed is not None:
+            return f"{self.name}, seed {self.seed}"
+        return f"{self.name}, mean of {self.n} seeds" if self.n > 1 else self.name
 
     @property
     def arguments(self) -> dict[str, Any]:
         """What a number needs beside it, as plain values."""
         spread = {} if self.sd is None else {"sd": float(self.sd)}
-        return {"signature": self.signature, "n": int(self.n), **spread}
+        seed = {} if self.seed is None else {"seed": self.seed}
+        return {"signature": self.signature, "n": int(self.n), **spread, **seed}
 
 
 def model_index(
@@ -59,7 +69,7 @@ def model_index(
             task_type="text-classification",
             task_name=task,
             metric_type="f1",
-            metric_name=score.name,
+            metric_name=score.title,
             metric_value=float(score.value),
             metric_args=score.arguments,
             **described,
@@ -70,18 +80,29 @@ def model_index(
 
 
 def eval_results_yaml(
-    *, dataset_id: str, config: str, scores: Sequence[ModelScore], revision: str | None = None
+    *,
+    dataset_id: str,
+    tasks: Mapping[str, ModelScore],
+    notes: Mapping[str, str] | None = None,
+    revision: str | None = None,
+    date: str | None = None,
+    source: str | None = None,
 ) -> str:
-    """Return the text of a file in `.eval_results/`, from which leaderboards of a dataset read.
+    """Return the text of a file in `.eval_results/`, from which the Hub fills a benchmark's leaderboard.
 
     Args:
-        dataset_id: owner/name of the dataset on the Hub.
-        config: What the task ids begin with, e.g. the track.
-        scores: One entry each, with the task id `<config>_<name>`.
+        dataset_id: owner/name of the benchmark on the Hub.
+        tasks: Task id, as the benchmark's `eval.yaml` has it -> the score.
+        notes: Task id -> what stands beside the signature of its score.
         revision: The commit of the dataset.
+        date: When the evaluation was run, ISO 8601.
+        source: Address of what the values were read from.
 
     Raises:
         ImportError: This huggingface_hub is older than the format.
+
+    Reference:
+        huggingface/hub-docs, docs/hub/eval-results.md, "Adding Evaluation Results".
     """
     try:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -91,10 +112,15 @@ def eval_results_yaml(
         EvalResultEntry(
             dataset_id=dataset_id,
             dataset_revision=revision,
-            task_id=f"{config}_{score.name}",
+            task_id=task,
             value=float(score.value),
-            notes=", ".join(f"{name} {value}" for name, value in score.arguments.items()),
+            date=date,
+            source_url=source,
+            source_name=None if source is None else "results.json",
+            notes="; ".join(
+                [*([notes[task]] if notes and task in notes else []), f"signature {score.signature}"]
+            ),
         )
-        for score in scores
+        for task, score in tasks.items()
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, width=1000)

@@ -195,6 +195,19 @@ def preview(
     return "\n".join([title, *lines, *below, "", card])
 
 
+def licence_of(repo_id: str, *, repo_type: str, api: HfApi | None = None) -> str | None:
+    """The licence that the card of a repository names; None when it names none or cannot be read."""
+    api = api or HfApi()
+    try:
+        info = _tried(
+            lambda: api.repo_info(repo_id, repo_type=repo_type), what=f"look at {repo_id}", api=api, waits=()
+        )
+    except HubError:
+        return None
+    data = getattr(info, "card_data", None)
+    return None if data is None else data.get("license_name") or data.get("license")
+
+
 class _Push:
     """A checked folder, a repository, and how the Hub is asked about it."""
 

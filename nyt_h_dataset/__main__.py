@@ -14,6 +14,7 @@ from typing import Any
 from hub_cards import add_push_options, check_repo_id, publish, run_command
 
 from .bags import BAG_KEYS
+from .card.benchmark import BY_HAND, EVAL_YAML, eval_yaml
 from .card.export import ExportInfo, export_nyt_h
 from .card.verification import verify_nyt_h
 from .corpus_tools.annotation import merge_answers, write_sheet
@@ -251,6 +252,9 @@ def _push(arguments: argparse.Namespace) -> int:
     repo_id = check_repo_id(arguments.repo_id)
     with tempfile.TemporaryDirectory(prefix="nyt-h-") as folder:
         info = _staged(arguments, arguments.out or os.path.join(folder, "staged"), repo_id=repo_id)
+        if arguments.benchmark:
+            name = "NYT-H (synthetic sample)" if info.is_synthetic else "NYT-H"
+            _write(info.path / EVAL_YAML, eval_yaml(name=name))
         done = publish(
             info.path,
             repo_id=repo_id,
@@ -260,6 +264,8 @@ def _push(arguments: argparse.Namespace) -> int:
             dry_run=arguments.dry_run,
         )
     print(done)
+    if arguments.benchmark:
+        print("\n".join(BY_HAND))
     if not arguments.dry_run:
         print(f'Load it: from datasets import load_dataset; load_dataset("{repo_id}", "bag")')
     return 0
@@ -305,6 +311,11 @@ def add_export_commands(commands: Any) -> None:
     export.set_defaults(run=_export)
     push = commands.add_parser("push", help="export, and upload the folder to the Hub in one commit")
     add_push_options(push, "dataset repository")
+    push.add_argument(
+        "--benchmark",
+        action="store_true",
+        help="write eval.yaml, so that the Hub can list the results of models on these data",
+    )
     push.add_argument("--out", metavar="DIR", help="keep the uploaded folder there (default: it is deleted)")
     _add_export_options(push)
     push.set_defaults(run=_push)

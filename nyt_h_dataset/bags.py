@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .record_lines import RecordError
 from .schema import UNK, YES
 
-BAG_KEYS = ("pair", "triple")
+logger = logging.getLogger(__name__)
+
+BAG_KEYS = ("pair", "id", "triple")
 _INSTANCE_TEXTS = ("instance_id", "sentence")
 
 
@@ -25,25 +28,33 @@ def bag_table(
     """Return a row per bag, bags in the order of their first instance, as a table of `schema`.
 
     `instances` has the columns of the `sentence` config (`manual_relation` and `mention_status` are not
-    needed); `relations` are all names in id order. With "pair" a bag is a `bag_id`, with "triple" a `bag_id`
-    and a relation, and its id is ``<bag_id>|<relation>``. The instances of a bag keep their order.
+    needed); `relations` are all names in id order. What a bag is:
+
+    * "pair": an entity pair, told by the guids (by the word where a guid is empty), over all files of the
+      split. Its `bag_id` is the one of its first instance. The authors number bags file by file, so a pair
+      that is in train_nonna.json and in na_train.json has two ids there and is one bag here.
+    * "id": a `bag_id` as published, which is the unit that Zhu et al. score on the track bag2bag.
+    * "triple": a pair and a relation; its id is ``<bag_id>|<relation>``.
+
+    Ids stay unique: where one id stands for several pairs, the bags of the second and later pairs are named
+    ``<bag_id>|2`` and so on. How many ids and pairs do not match is logged.
 
     `relations` lists the relations of the bag's instances, each once, in the order in which they come; the
     negative relation stands there like any other, so the list is never empty. `manual_relations` are those
-    of them with at least one yes. `annotated` is true where every instance is yes or no. `head` and `tail`
-    are those of the first instance: within a bag the guid is the same, the words may be spelt differently.
+    of them with at least one yes. `annotated` is true where every instance is yes or no. The instances of a
+    bag keep their order; `head` and `tail` are those of the first one (words may be spelt differently).
 
     Raises:
         ValueError: `bag_key` is not one of BAG_KEYS.
-        RecordError: a `bag_id` with two entity pairs (guids; where a guid is empty, the word stands for it).
 
     Reference: Zhu et al. 2020, section 2 (a bag holds the sentences of one entity pair).
     """
     check_bag_key(bag_key)
     instances = instances.combine_chunks()
-    _check_pairs(instances)
     relation = instances["relation"].to_numpy()
-    codes = _codes(instances["bag_id"])
+    ids, pairs = _codes(instances["bag_id"]), pair_codes(instances)
+    _report_mismatches(ids, pairs, instances["bag_id"])
+    codes = ids if bag_key == "id" else pairs
     if bag_key == "triple":
         codes = _first_seen(codes * len(relations) + relation)
     order = np.argsort(codes, kind="stable")
@@ -53,6 +64,8 @@ def bag_table(
     judged = instances["bag_label"].to_numpy()[order]
 
     bag_id = instances["bag_id"].take(first)
+    if bag_key != "id":
+        bag_id = _unique_ids(bag_id, pairs[order[starts]])
     if bag_key == "triple":
         names = pa.array(relations, pa.string()).take(pa.array(relation[starts]))
         bag_id = pc.binary_join_element_wise(bag_id, names, "|")
@@ -124,30 +137,67 @@ def _instance_lists(
     return pa.ListArray.from_arrays(offsets, values).cast(list_type)
 
 
-def _check_pairs(instances: pa.Table) -> None:
-    codes = _codes(instances["bag_id"])
-    if not len(codes):
-        return
-    pair = np.zeros(len(codes), np.int64)
+def pair_codes(instances: pa.Table) -> np.ndarray:
+    """Return the number of each row's entity pair, int64, shape (rows,), numbered as they come.
+
+    >>> entity = {"guid": "", "word": "Bonn"}
+    >>> rows = [{"head": {"guid": guid, "word": word}, "tail": entity} for guid, word in ("ax", "ay", "ax")]
+    >>> pair_codes(pa.Table.from_pylist([*rows, {"head": entity, "tail": entity}])).tolist()
+    [0, 0, 0, 1]
+    """
+    codes = np.zeros(instances.num_rows, np.int64)
     for entity in ("head", "tail"):
         guid, word = (pc.struct_field(instances[entity], name) for name in ("guid", "word"))
-        if pc.min(pc.binary_length(guid)).as_py() == 0:
+        if len(guid) and pc.min(pc.binary_length(guid)).as_py() == 0:
             guid = pc.if_else(pc.equal(guid, ""), word, guid)
         entity_codes = _codes(guid)
-        pair = pair * (int(entity_codes.max()) + 1) + entity_codes
-    _, first_row = np.unique(codes, return_index=True)
-    differs = pair != pair[first_row][codes]
-    if differs.any():
-        row = int(np.argmax(differs))
-        places = [_pair_text(instances, at) for at in (int(first_row[codes[row]]), row)]
-        raise RecordError(
-            f"the bag {instances['bag_id'][row].as_py()!r} holds two entity pairs: {places[0]} and "
-            f"{places[1]} ({len(np.unique(codes[differs]))} bags in all). A `bag_id` stands for one pair of "
-            "head and tail; correct the ids in the file."
+        codes = codes * (int(entity_codes.max(initial=0)) + 1) + entity_codes
+    return _first_seen(codes)
+
+
+def num_mismatches(ids: np.ndarray, pairs: np.ndarray) -> tuple[int, int]:
+    """Return how many pairs have several ids, and how many ids stand for several pairs.
+
+    >>> num_mismatches(np.array([0, 1, 2, 2]), np.array([0, 0, 1, 2]))
+    (1, 1)
+    """
+    ids, pairs = np.unique(np.stack([ids, pairs]), axis=1)
+    several = [int((np.unique(codes, return_counts=True)[1] > 1).sum()) for codes in (pairs, ids)]
+    return several[0], several[1]
+
+
+def _report_mismatches(ids: np.ndarray, pairs: np.ndarray, names: pa.ChunkedArray) -> None:
+    several_ids, several_pairs = num_mismatches(ids, pairs)
+    if several_ids:
+        logger.info("%d entity pairs have several bag ids.", several_ids)
+    if several_pairs:
+        _, first = np.unique(ids, return_index=True)
+        row = int(np.argmax(pairs != pairs[first][ids]))
+        logger.warning(
+            "%d bag ids stand for several entity pairs, the first is %r.", several_pairs, names[row].as_py()
         )
 
 
-def _pair_text(instances: pa.Table, row: int) -> str:
-    head, tail = (instances[entity][row].as_py() for entity in ("head", "tail"))
-    names = " -> ".join(f"{entity['word']!r} ({entity['guid']})" for entity in (head, tail))
-    return f"{names} in instance {instances['instance_id'][row].as_py()!r}"
+def _unique_ids(bag_id: pa.ChunkedArray, pairs: np.ndarray) -> pa.ChunkedArray:
+    """An id for each pair, the first that it has; a number follows where another pair had the id before."""
+    names: dict[int, str] = {}
+    uses: dict[str, int] = {}
+    for pair, name in zip(pairs.tolist(), bag_id.to_pylist(), strict=True):
+        if pair not in names:
+            uses[name] = uses.get(name, 0) + 1
+            names[pair] = name if uses[name] == 1 else f"{name}|{uses[name]}"
+    return pa.chunked_array([pa.array([names[pair] for pair in pairs.tolist()], pa.string())])
+
+
+def mixed_order(negative: np.ndarray) -> np.ndarray:
+    """Return an order of the rows in which each stretch holds its share of those that are `negative`.
+
+    Both kinds keep their own order; bool in, int64 out, shape (rows,).
+
+    >>> mixed_order(np.array([False, False, False, False, True, True])).tolist()
+    [0, 4, 1, 2, 5, 3]
+    """
+    place = np.empty(len(negative))
+    for kind in (negative, ~negative):
+        place[kind] = (np.arange(kind.sum()) + 0.5) / max(int(kind.sum()), 1)
+    return np.argsort(place, kind="stable")

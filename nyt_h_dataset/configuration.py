@@ -12,7 +12,7 @@ from .mentions import check_policy
 from .schema import NA_CHOICES, UNKNOWN_RELATION_CHOICES
 
 # Part of the cache key: raised whenever the same files give other rows.
-ROWS_VERSION = "1.0.0"
+ROWS_VERSION = "1.1.0"
 
 
 @dataclass
@@ -23,7 +23,8 @@ class NytHConfig(datasets.BuilderConfig):
         na: NA rows in train: "sampled" (na_train), "all" (na_train and na_rest) or "none".
         mention_policy: which pair of mentions to take where there are several, "first" or "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop".
-        bag_key: what a row of the config `bag` stands for, a "pair" or a "triple" (with its relation).
+        bag_key: what a row of the config `bag` stands for, a "pair", an "id" (of the authors) or a "triple"
+            (a pair with its relation).
     """
 
     na: str = "sampled"

@@ -16,7 +16,10 @@ from .schema import (
     DATA_FILES,
     NEGATIVE_RELATION,
     OLDER_DATA_FILES,
+    OLDER_NA,
     OLDER_RECORD_FILES,
+    PREPARED_DATA_FILES,
+    RECORD_FILES,
     RELATION_FILE,
     WHERE_TO_GET_IT,
 )
@@ -25,7 +28,8 @@ from .schema import (
 def find_data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     """Return the absolute folder that holds the data files: `data_dir` itself or its ``data/`` folder.
 
-    Either release is found: line-JSON files (DATA_FILES), or the older one of JSON arrays (OLDER_DATA_FILES).
+    Either release is found: line-JSON files (DATA_FILES), or the older one of JSON arrays (OLDER_DATA_FILES);
+    where neither is, the ``train/`` folder that the authors' training code reads (PREPARED_DATA_FILES).
 
     Raises:
         ValueError: no `data_dir`, a file, or the files of both releases.
@@ -46,6 +50,8 @@ def find_data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     _refuse_both_releases(found)
     folder, files, there = max(found, key=lambda entry: len(entry[2]))
     missing = [name for name in files if name not in there]
+    if missing and (prepared := _prepared_folder(given)):
+        return prepared
     if missing:
         names = sorted(entry.name for entry in folder.iterdir())
         shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
@@ -56,10 +62,19 @@ def find_data_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     return folder
 
 
+def _prepared_folder(given: Path) -> Path | None:
+    for folder in (given, given / "train", given / "data" / "train"):
+        # Beside release/ it is one half of the older release.
+        beside_release = (folder.parent / "release").is_dir()
+        if not beside_release and all(_path(folder, name).is_file() for name in PREPARED_DATA_FILES):
+            return folder
+    return None
+
+
 def _path(folder: Path, name: str) -> Path:
-    """Where the file lies; the older release may keep its label files beside its arrays."""
+    """Where the file lies; label files may also lie beside the arrays, or above the folder of train.json."""
     if name in (RELATION_FILE, BAG_LABEL_FILE):
-        for place in (folder, folder / "train", folder / "release"):
+        for place in (folder, folder / "train", folder / "release", folder.parent):
             if (place / name).is_file():
                 return place / name
     return folder / name
@@ -72,6 +87,9 @@ def _refuse_both_releases(found: list[tuple[Path, tuple[str, ...], list[str]]]) 
     ]
     for folder, names, complete in records[::2]:
         for other_folder, other_names, other_complete in records[1::2]:
+            # What the authors' scripts made of the newer release stands beside it without an NA set.
+            if complete and OLDER_NA not in other_names:
+                continue
             # Side by side any file is one too many; from different folders only whole releases compete.
             if names and other_names and (folder == other_folder or (complete and other_complete)):
                 newer = ", ".join(str(folder / name) for name in names)
@@ -87,9 +105,18 @@ def is_older_release(folder: Path) -> bool:
     return all((folder / name).is_file() for name in OLDER_RECORD_FILES)
 
 
+def is_prepared(folder: Path) -> bool:
+    """Return whether a folder found by `find_data_folder` is what the authors' training code reads."""
+    return not is_older_release(folder) and not all((folder / name).is_file() for name in RECORD_FILES)
+
+
 def data_paths(folder: Path) -> dict[str, Path]:
     """Return the data files of a folder found by `find_data_folder`: name -> path, label files first."""
-    names = OLDER_DATA_FILES if is_older_release(folder) else DATA_FILES
+    names: tuple[str, ...] = DATA_FILES
+    if is_older_release(folder):
+        names = OLDER_DATA_FILES
+    elif is_prepared(folder):
+        names = PREPARED_DATA_FILES
     return {name: _path(folder, name) for name in names}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from .record_lines import RecordError
 from .records import Block, each_record
-from .schema import NEGATIVE_RELATION, OLDER_NA, OLDER_RECORD_FILES
+from .schema import NEGATIVE_RELATION
 
 
 class RecordFile(NamedTuple):
@@ -23,12 +23,21 @@ class RecordFile(NamedTuple):
 
 @dataclass
 class _Scope:
-    """Records among which an id is unique; the ids seen so far, checked now and then."""
+    """Records among which an id is unique; the ids seen so far, checked now and then.
 
-    holds: Callable[[int, bool], bool]
+    Of the files but `without` these are all records, or, where `whole` names a file, those of this file and
+    the positive ones of the others.
+    """
+
+    without: int | None = None
+    whole: int | None = None
     ids: list[pa.ChunkedArray] = field(default_factory=list)
     num_checked: int = 0
     num_new: int = 0
+
+    def holds(self, number: int, negative: bool) -> bool:
+        """Whether the scope has the records of the file `number` that are negative, or that are not."""
+        return number != self.without and (self.whole in (None, number) or not negative)
 
 
 class IdRegistry:
@@ -38,18 +47,16 @@ class IdRegistry:
     In the older release the NA rows of train are a sample of the NA set, so the two share ids by design.
     """
 
-    def __init__(self, files: Sequence[RecordFile]) -> None:
-        """Start with nothing seen; `files` are all record files, a block's `shard.number` is one's index."""
+    def __init__(self, files: Sequence[RecordFile], *, na_set: int | None = None) -> None:
+        """Start with nothing seen.
+
+        Args:
+            files: all record files; a block's `shard.number` is the index of one.
+            na_set: the index of the file that train's NA rows are a sample of, if there is one.
+        """
         self._files = files
         self._places: set[tuple[int, int]] = set()
-        if any(file.array for file in files):
-            na_set = OLDER_RECORD_FILES.index(OLDER_NA)
-            self._scopes = [
-                _Scope(lambda number, negative: number != na_set),
-                _Scope(lambda number, negative: number == na_set or not negative),
-            ]
-        else:
-            self._scopes = [_Scope(lambda number, negative: True)]
+        self._scopes = [_Scope()] if na_set is None else [_Scope(without=na_set), _Scope(whole=na_set)]
 
     def add(self, block: Block) -> None:
         """Note the ids of `block`; they are compared when enough new ones are there, or with `check`.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from .mentions import UNIQUE, check_policy, locate
 from .record_lines import RecordError
 from .records import Block, each_record
-from .schema import BAG_LABELS, NEGATIVE_RELATION, NO, UNJUDGED, YES
+from .schema import ALL_ROWS, BAG_LABELS, NEGATIVE_RELATION, NEGATIVE_ROWS, NO, UNJUDGED, YES
 
 
 def instance_table(
@@ -39,9 +39,10 @@ def instance_table(
             relation = relation.drop_null()
         else:
             relation = relation.fill_null(relations.index(NEGATIVE_RELATION))
-    if block.shard.positive_only:
-        positive = pc.not_equal(columns["relation"], NEGATIVE_RELATION)
-        columns, relation = columns.filter(positive), relation.filter(positive)
+    if block.shard.kept != ALL_ROWS:
+        compare = pc.equal if block.shard.kept == NEGATIVE_ROWS else pc.not_equal
+        kept = compare(columns["relation"], NEGATIVE_RELATION)
+        columns, relation = columns.filter(kept), relation.filter(kept)
     bag_label = pc.index_in(columns["bag_label"], value_set=pa.array(BAG_LABELS)).cast(pa.int64())
     manual_relation = pc.if_else(
         pc.equal(bag_label, YES),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import datasets
+from datasets.splits import SplitBase
 
 from .mentions import STATUSES
 from .nyt_h_dataset import NytH
@@ -15,6 +16,7 @@ from .schema import CONFIGS
 
 logger = logging.getLogger(__name__)
 
+# Of several splits a list comes back, which callers with one split need not look out for.
 Loaded: TypeAlias = (
     datasets.DatasetDict | datasets.Dataset | datasets.IterableDatasetDict | datasets.IterableDataset
 )
@@ -28,7 +30,7 @@ def load_nyt_h(
     bag_key: str = "pair",
     mention_policy: str = "first",
     unknown_relation: str = "error",
-    split: str | None = None,
+    split: str | Sequence[str] | None = None,
     streaming: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
     num_proc: int | None = None,
@@ -54,18 +56,23 @@ def load_nyt_h(
         data_dir: the extracted ``data/`` folder, its parent, the archive nyt-h.tar.bz2 or the folder that
             holds it (an archive is unpacked into the cache, once). The older release of JSON arrays is read
             as well: its train/train.json already holds a sample of NA rows ("sampled"), which `na` takes out
-            ("none") or replaces by the whole NA set ("all").
+            ("none") or replaces by the whole NA set ("all"). So is ``data/train`` alone, as the authors' own
+            code reads it (train.json, dev.json and test.json, arrays or lines): its NA rows are those of
+            train.json, and the split `na` holds these.
         config: "sentence" or "bag".
         na: the NA rows in train: "sampled" (na_train.json), "all" (na_rest.json too) or "none". The split
             `na` always holds both files.
-        bag_key: a bag is a "pair" of entities or a "triple" (pair and relation; its `bag_id` is then
-            ``<bag_id>|<relation>``). Config "sentence" does not look at it.
+        bag_key: a bag is a "pair" of entities over all files of a split, an "id" (the `bag_id` as the
+            authors published it, which differs from file to file; the unit that bag2bag is scored on) or a
+            "triple" (pair and relation; its `bag_id` is then ``<bag_id>|<relation>``). See
+            `nyt_h_dataset.bags.bag_table`. Config "sentence" does not look at it.
         mention_policy: where there are several mentions, the pair that is complete "first", or the "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop";
             the counts are logged while the cache is built.
-        split: one split, or a slice such as "train[:10%]".
+        split: one split, or a slice such as "train[:10%]"; of several, a list of datasets comes back.
         streaming: read the files on the fly, without a cache (IterableDataset). Bags need their whole split
-            in memory before the first comes.
+            in memory before the first comes. The rows of train come in another order than from the cache: NA
+            rows and others are mixed in their shares from the first row on.
         cache_dir: where the built cache goes (default: that of `datasets`). Its key is the content of the
             files, so an edited file is never answered from an old cache.
         num_proc: processes that build the cache; useful for files of several hundred MB. A split of bags is
@@ -99,13 +106,21 @@ def load_nyt_h(
         mention_policy=mention_policy,
         unknown_relation=unknown_relation,
     )
+    several = isinstance(split, list | tuple)
+    wanted: list[Any] = list(split) if several else [split]  # type: ignore[arg-type]
+    if not wanted or not all(
+        isinstance(name, str | SplitBase) or (name is None and not several) for name in wanted
+    ):
+        raise ValueError(f"`split` must be a name, or a list of names with at least one; got {split!r}.")
     if streaming:
-        return builder.as_streaming_dataset(split=split)
+        streams: list[Any] = [builder.as_streaming_dataset(split=name) for name in wanted]
+        return cast(Loaded, streams) if several else streams[0]
     builder.download_and_prepare(num_proc=num_proc)
-    loaded = builder.as_dataset(split=split)
+    loaded: list[Any] = [builder.as_dataset(split=name) for name in wanted]
     if config == "sentence":
-        _report_mentions(loaded if isinstance(loaded, Mapping) else {split: loaded})
-    return loaded
+        for name, found in zip(wanted, loaded, strict=True):
+            _report_mentions(found if isinstance(found, Mapping) else {name: found})
+    return cast(Loaded, loaded) if several else loaded[0]
 
 
 def mention_counts(dataset: datasets.Dataset) -> dict[str, int]:

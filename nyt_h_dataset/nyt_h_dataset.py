@@ -17,31 +17,45 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from .archive import find_archive, unpack
-from .bags import bag_table
+from .bags import bag_table, mixed_order
 from .configuration import ROWS_VERSION, NytHConfig
-from .folder import check_bag_labels, data_paths, find_data_folder, is_older_release, read_relations
+from .folder import (
+    check_bag_labels,
+    data_paths,
+    find_data_folder,
+    is_older_release,
+    is_prepared,
+    read_relations,
+)
 from .folding import fold
 from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
 from .mentions import locate
 from .record_lines import RecordError
-from .records import Shard, array_items, read_ahead, read_blocks, shards
+from .records import Shard, array_items, interleaved, is_array, read_ahead, read_blocks, shards
 from .schema import (
+    ALL_ROWS,
     CITATION,
     CONFIGS,
     DESCRIPTION,
     HOMEPAGE,
+    NEGATIVE_RELATION,
+    OLDER_NA,
     OLDER_RECORD_FILES,
+    PREPARED_RECORD_FILES,
     RECORD_FILES,
     bag_features,
     older_split_files,
+    prepared_split_files,
     sentence_features,
     split_files,
 )
@@ -49,6 +63,9 @@ from .schema import (
 logger = logging.getLogger(__name__)
 
 _BAGS_A_TABLE = 10_000
+# Of a stream: short enough that its first rows hold NA rows and others in their shares.
+_STREAMED_BYTES = 1 << 17
+_SHARD_BYTES = 1 << 26
 # The siblings that only siblings use are named here, so that the script loader copies them too.
 _COPIED_WITH_THE_SCRIPT = (array_items, fold, locate)
 
@@ -106,6 +123,10 @@ class NytH(datasets.ArrowBasedBuilder):
         self._extra_keys: set[str] = set()
         self._counted: set[Shard] = set()
         self._num_proc = 1
+        for option in ("na", "bag_key", "mention_policy", "unknown_relation"):
+            # `datasets` would take None for the default.
+            if option in kwargs and kwargs[option] is None:
+                raise ValueError(f"`{option}` must be a string; got None.")
         given = kwargs.get("data_dir")
         archive = None if given is None else find_archive(str(given))
         if archive is not None:
@@ -127,36 +148,49 @@ class NytH(datasets.ArrowBasedBuilder):
 
     def _split_generators(self, dl_manager: object) -> list[datasets.SplitGenerator]:
         folder = find_data_folder(self.config.data_dir)
-        files, portions = self._files(folder)
-        self._ids = IdRegistry(files)
+        streams = bool(getattr(dl_manager, "is_streaming", False))
+        files, portions = self._files(folder, streams=streams)
+        na_set = OLDER_RECORD_FILES.index(OLDER_NA) if is_older_release(folder) else None
+        self._ids = IdRegistry(files, na_set=na_set)
         if self._num_proc > 1:
-            self._compare_ids(files)
+            self._compare_ids(files, IdRegistry(files, na_set=na_set))
         # A list is what several processes share out among them; a bag needs its whole split, hence a tuple.
         kind = tuple if self.config.name == "bag" else list
         return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"parts": kind(parts)})
+            datasets.SplitGenerator(name=split, gen_kwargs={"parts": kind(parts), "mixed": streams})
             for split, parts in portions.items()
         ]
 
-    def _files(self, folder: Path) -> tuple[list[RecordFile], dict[str, list[Shard]]]:
+    def _files(self, folder: Path, *, streams: bool) -> tuple[list[RecordFile], dict[str, list[Shard]]]:
         """The record files, and what each split reads of them."""
-        older = is_older_release(folder)
-        paths = data_paths(folder)
-        names = OLDER_RECORD_FILES if older else RECORD_FILES
-        files = [RecordFile(str(paths[name]), array=older) for name in names]
-        if older:
-            plan = older_split_files(self.config.na)
+        na, paths = self.config.na, data_paths(folder)
+        names: tuple[str, ...]
+        if is_older_release(folder):
+            names, plan = OLDER_RECORD_FILES, older_split_files(na)
+        elif is_prepared(folder):
+            names, plan = PREPARED_RECORD_FILES, prepared_split_files(na)
         else:
-            plan = {split: tuple((n, False) for n in s) for split, s in split_files(self.config.na).items()}
-        number = {name: index for index, name in enumerate(names)}
-        return files, {
-            split: [
-                shard._replace(positive_only=positive_only)
-                for name, positive_only in portions
-                for shard in shards(files[number[name]].path, number[name], array=older)
+            names = RECORD_FILES
+            plan = {split: tuple((n, ALL_ROWS) for n in s) for split, s in split_files(na).items()}
+        lines = names == RECORD_FILES
+        files = [RecordFile(str(paths[name]), array=not lines and is_array(paths[name])) for name in names]
+        # A bag needs its whole split; in a stream its rows are read as they lie, and the bags mixed.
+        size = _STREAMED_BYTES if streams and self.config.name != "bag" else _SHARD_BYTES
+        portions: dict[str, list[Shard]] = {}
+        for split, wanted in plan.items():
+            of_files = [
+                [
+                    shard._replace(kept=kept)
+                    for shard in shards(file.path, number, array=file.array, shard_bytes=size)
+                ]
+                for number, file, kept in (
+                    (names.index(name), files[names.index(name)], kept) for name, kept in wanted
+                )
             ]
-            for split, portions in plan.items()
-        }
+            portions[split] = (
+                interleaved(of_files) if size == _STREAMED_BYTES else [*chain.from_iterable(of_files)]
+            )
+        return files, portions
 
     def download_and_prepare(self, *args: object, num_proc: int | None = None, **kwargs: object) -> None:
         """Build the cache unless it is there; see `datasets.DatasetBuilder.download_and_prepare`."""
@@ -173,9 +207,8 @@ class NytH(datasets.ArrowBasedBuilder):
                 "from it; nothing was kept. Load again when the files are complete."
             )
 
-    def _compare_ids(self, files: list[RecordFile]) -> None:
+    def _compare_ids(self, files: list[RecordFile], ids: IdRegistry) -> None:
         """Look for duplicate ids before several processes build, each of which sees only its own parts."""
-        ids = IdRegistry(files)
         try:
             for number, file in enumerate(files):
                 for part in shards(file.path, number, array=file.array):
@@ -185,10 +218,10 @@ class NytH(datasets.ArrowBasedBuilder):
         except RecordError as error:
             raise DataError(str(error)) from error
 
-    def _generate_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
+    def _generate_tables(self, parts: Sequence[Shard], mixed: bool) -> Iterator[tuple[str, pa.Table]]:
         try:
             if self.config.name == "bag":
-                yield from self._bag_tables(parts)
+                yield from self._bag_tables(parts, mixed=mixed)
             else:
                 yield from self._instance_tables(parts)
         except RecordError as error:
@@ -215,7 +248,7 @@ class NytH(datasets.ArrowBasedBuilder):
             self._report_unknown(unknown, part)
         self._ids.check()
 
-    def _bag_tables(self, parts: Sequence[Shard]) -> Iterator[tuple[str, pa.Table]]:
+    def _bag_tables(self, parts: Sequence[Shard], *, mixed: bool) -> Iterator[tuple[str, pa.Table]]:
         """A bag may have its rows anywhere in the split, so the split is read first."""
         tables = [table for _, table in self._instance_tables(parts)]
         if not tables:
@@ -223,6 +256,10 @@ class NytH(datasets.ArrowBasedBuilder):
         relations = read_relations(find_data_folder(self.config.data_dir))
         schema = bag_features(relations).arrow_schema
         bags = bag_table(pa.concat_tables(tables), relations, bag_key=self.config.bag_key, schema=schema)
+        if mixed:
+            negative = relations.index(NEGATIVE_RELATION)
+            is_na = np.array([set(found) == {negative} for found in bags["relations"].to_pylist()])
+            bags = bags.take(mixed_order(is_na))
         for start in range(0, bags.num_rows, _BAGS_A_TABLE):
             yield f"bags:{start}", bags.slice(start, _BAGS_A_TABLE)
 

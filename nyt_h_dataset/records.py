@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
@@ -33,6 +33,7 @@ from .record_lines import (
     check_record,
     kind,
 )
+from .schema import ALL_ROWS
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MAX_RECORD = 1 << 26
@@ -175,8 +176,8 @@ _NEWLINE, _BRACE = ord("\n"), ord("{")
 class Shard(NamedTuple):
     """The lines of a file that begin in the bytes [start, end); `number` is the file's place in order.
 
-    `array`: the file is a JSON array, all of it. `positive_only`: its rows of the negative relation are left
-    out.
+    `array`: the file is a JSON array, all of it. `kept`: which of its rows, by relation ("all", "positive",
+    "negative").
     """
 
     path: str
@@ -184,7 +185,7 @@ class Shard(NamedTuple):
     end: int
     number: int
     array: bool = False
-    positive_only: bool = False
+    kept: str = ALL_ROWS
 
 
 class Block(NamedTuple):
@@ -251,6 +252,23 @@ def shards(path: str, number: int, *, array: bool = False, shard_bytes: int = 1 
         return [Shard(path, 0, size, number, array=True)]
     starts = range(0, max(size, 1), shard_bytes)
     return [Shard(path, start, min(start + shard_bytes, size), number) for start in starts]
+
+
+def interleaved(files: Iterable[list[Shard]]) -> list[Shard]:
+    """Return the shards of all `files` in an order in which each stretch holds its share of each file.
+
+    >>> a, b = shards(__file__, 0, shard_bytes=5_000)[:4], shards(__file__, 1, shard_bytes=5_000)[:2]
+    >>> [shard.number for shard in interleaved([a, b])]
+    [0, 1, 0, 0, 1, 0]
+    """
+    placed = [((index + 0.5) / len(file), shard) for file in files for index, shard in enumerate(file)]
+    return [shard for _, shard in sorted(placed, key=lambda entry: (entry[0], entry[1].number))]
+
+
+def is_array(path: str | os.PathLike[str]) -> bool:
+    """Return whether the file begins as a JSON array does."""
+    with open(path, "rb") as file:
+        return file.read(100).removeprefix(_BOM).lstrip().startswith(b"[")
 
 
 def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
@@ -349,7 +367,8 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
     if data.startswith(b"{") and (text[line_ends + 1] == _BRACE).all() and _is_utf8(data):
         try:
             table = pj.read_json(pa.BufferReader(data), _READ, _PARSE)
-        except pa.ArrowInvalid:
+        except pa.ArrowException:
+            # Also "not implemented": a key that NYT-H does not have holds values of several kinds.
             table = None
         if table is not None and table.num_rows == num_lines:
             extra_keys = _extra_keys(table.schema)

@@ -54,12 +54,20 @@ OLDER_TRAIN, OLDER_DEV, OLDER_TEST, OLDER_NA = (
 )
 OLDER_RECORD_FILES = (OLDER_TRAIN, OLDER_DEV, OLDER_TEST, OLDER_NA)
 OLDER_DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *OLDER_RECORD_FILES)
+# What the authors' training code reads (its `--data_dir`): arrays or lines, the NA rows of train in train.
+PREPARED_TRAIN, PREPARED_DEV, PREPARED_TEST = "train.json", "dev.json", "test.json"
+PREPARED_RECORD_FILES = (PREPARED_TRAIN, PREPARED_DEV, PREPARED_TEST)
+PREPARED_DATA_FILES = (RELATION_FILE, BAG_LABEL_FILE, *PREPARED_RECORD_FILES)
 ARCHIVE_NAME = "nyt-h.tar.bz2"
 
 CONFIGS = ("sentence", "bag")
 # What `na` adds to train_nonna.json in the train split.
 NA_CHOICES = {"sampled": (NA_TRAIN,), "all": (NA_TRAIN, NA_REST), "none": ()}
 UNKNOWN_RELATION_CHOICES = ("error", "na", "drop")
+
+
+# Which rows of a file a split takes.
+ALL_ROWS, POSITIVE_ROWS, NEGATIVE_ROWS = "all", "positive", "negative"
 
 
 def split_files(na: str) -> dict[str, tuple[str, ...]]:
@@ -76,25 +84,39 @@ def split_files(na: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def older_split_files(na: str) -> dict[str, tuple[tuple[str, bool], ...]]:
-    """Return the files of each split of the older release, each with whether its NA rows are left out.
+def older_split_files(na: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the files of each split of the older release, each with which of its rows the split takes.
 
     "sampled" takes train/train.json as it is and "none" its rows that are not NA. "all" takes those rows
     and then the whole NA set, so that no row comes twice although the sample was drawn from that set.
 
     >>> older_split_files("none")["train"], older_split_files("all")["train"]
-    ((('train/train.json', True),), (('train/train.json', True), ('release/na.json', False)))
+    ((('train/train.json', 'positive'),), (('train/train.json', 'positive'), ('release/na.json', 'all')))
     """
     train = {
-        "sampled": ((OLDER_TRAIN, False),),
-        "all": ((OLDER_TRAIN, True), (OLDER_NA, False)),
-        "none": ((OLDER_TRAIN, True),),
+        "sampled": ((OLDER_TRAIN, ALL_ROWS),),
+        "all": ((OLDER_TRAIN, POSITIVE_ROWS), (OLDER_NA, ALL_ROWS)),
+        "none": ((OLDER_TRAIN, POSITIVE_ROWS),),
     }
     return {
         "train": train[na],
-        "validation": ((OLDER_DEV, False),),
-        "test": ((OLDER_TEST, False),),
-        "na": ((OLDER_NA, False),),
+        "validation": ((OLDER_DEV, ALL_ROWS),),
+        "test": ((OLDER_TEST, ALL_ROWS),),
+        "na": ((OLDER_NA, ALL_ROWS),),
+    }
+
+
+def prepared_split_files(na: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the same of the folder that the authors' training code reads: its NA rows are those of train.
+
+    >>> prepared_split_files("none")["train"], prepared_split_files("all")["na"]
+    ((('train.json', 'positive'),), (('train.json', 'negative'),))
+    """
+    return {
+        "train": ((PREPARED_TRAIN, POSITIVE_ROWS if na == "none" else ALL_ROWS),),
+        "validation": ((PREPARED_DEV, ALL_ROWS),),
+        "test": ((PREPARED_TEST, ALL_ROWS),),
+        "na": ((PREPARED_TRAIN, NEGATIVE_ROWS),),
     }
 
 

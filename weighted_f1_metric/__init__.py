@@ -35,6 +35,7 @@ from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table
 from .track_statistics import TrackStatistics, track_statistics
 from .tracks import score_track
 from .trainer_hook import make_compute_metrics
+from .unjudged.bounds import magt_bounds, order_bounds
 from .weighting import AVERAGES, check_desiderata, class_weights
 
 __version__ = VERSION
@@ -68,7 +69,9 @@ __all__ = [
     "family_from_counts",
     "holm_adjusted",
     "label_statistics",
+    "magt_bounds",
     "make_compute_metrics",
+    "order_bounds",
     "p_text",
     "parse_signature",
     "plot_averages",

@@ -27,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Label, read_label, read_labels
+from .columns import Label, first_repeat, read_label, read_labels
 from .label_table import count_labels, scored_labels, selected_counts
-from .validation import check_choice, quoted
+from .validation import check_choice, check_real, is_integer, quoted
+
+_ROUNDING = 1e-9  # sums of row weights can differ in their last bits
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,8 @@ class ClassCounts:
     negative_label: Label | None = None
 
     def __post_init__(self) -> None:
-        """Checks shapes and signs, so that counts read from a file cannot be nonsense."""
+        """Checks shapes, signs and sizes, so that counts read from a file cannot be nonsense."""
+        _check_labels(self.labels)
         for name in ("true_positives", "predicted", "support"):
             values = np.asarray(getattr(self, name))
             if values.dtype.kind not in "iuf" and values.size:
@@ -76,6 +80,20 @@ class ClassCounts:
                 raise ValueError(f"`{name}` of ClassCounts must hold finite numbers >= 0.")
             values.flags.writeable = False
             object.__setattr__(self, name, values)
+        for name in ("predicted", "support"):
+            limit = getattr(self, name)
+            over = np.flatnonzero(self.true_positives > limit * (1 + _ROUNDING))
+            if len(over):
+                worst = over[0]
+                raise ValueError(
+                    f"ClassCounts: {self.labels[worst]!r} has {self.true_positives[worst]} true positives, "
+                    f"but {name} {limit[worst]} ({len(over)} such classes)."
+                )
+        largest = self.support.max(initial=0)
+        for name, low in (("total", largest), ("negative_support", 0)):
+            number = check_real(f"{name}` of `ClassCounts", getattr(self, name), low=0, high=_LARGEST)
+            if number < low * (1 - _ROUNDING):
+                raise ValueError(f"`{name}` of ClassCounts is {number:g}, the largest support {low:g}.")
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same labels and the same numbers."""
@@ -131,15 +149,29 @@ class ClassCounts:
         """The counts that `to_json` wrote.
 
         Raises:
-            ValueError: a key is missing or unknown, lengths differ, a count is negative.
+            TypeError: `values` is no mapping, `labels` no list, a count no number.
+            ValueError: a key is missing or unknown, lengths differ, a label is there twice, a count is
+                negative or not finite, a class has more true positives than predictions or support.
         """
+        if not isinstance(values, Mapping):
+            raise TypeError(f"ClassCounts in JSON is an object; got {type(values).__name__}.")
         known = set(cls.__dataclass_fields__)
         if set(values) != known:
             raise ValueError(
                 f"ClassCounts in JSON needs the keys {quoted(sorted(known), 7)}; got "
                 f"{quoted(sorted(values), 9)}."
             )
+        if not isinstance(values["labels"], (list, tuple)):
+            raise TypeError(f"`labels` of ClassCounts is a list; got {type(values['labels']).__name__}.")
         return cls(**{**values, "labels": tuple(values["labels"])})
+
+
+def _check_labels(labels: tuple[Label, ...]) -> None:
+    if not (all(isinstance(label, str) for label in labels) or all(map(is_integer, labels))):
+        raise TypeError(f"`labels` of ClassCounts must be all str or all int; got {quoted(labels)}.")
+    repeated = first_repeat(list(labels))
+    if repeated:
+        raise ValueError(f"`labels` of ClassCounts holds labels twice: {quoted(repeated)}.")
 
 
 def _aligned(counts: ClassCounts, labels: tuple[Label, ...]) -> list[np.ndarray]:
@@ -249,4 +281,6 @@ def _read_weights(sample_weight: Any, num_rows: int) -> np.ndarray:
         raise ValueError(
             f"`sample_weight` must hold finite numbers >= 0; sample_weight[{bad}] is {weights[bad]}."
         )
+    if not np.isfinite(weights.sum()):
+        raise ValueError("`sample_weight` sums to more than a float holds; divide all weights by one number.")
     return weights

@@ -14,6 +14,8 @@ import numpy as np
 from .validation import check_choice, check_real
 from .weighting import AVERAGES, Average, class_weights, named_averages
 
+_LEAST = float(np.finfo(np.float64).tiny)
+
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray, zero_division: float) -> np.ndarray:
     """numerator / denominator, and `zero_division` where the denominator is 0.
@@ -32,7 +34,8 @@ def class_scores(
     """Precision, recall and F-beta of each class, three float64 arrays in [0, 1] shaped as the counts.
 
     precision = tp / predicted, recall = tp / support, F = (1 + beta^2) tp / (beta^2 support + predicted),
-    which is the weighted harmonic mean of the two; beta = inf gives recall. 0 / 0 is `zero_division`.
+    which is the weighted harmonic mean of the two; beta = inf gives recall, beta = 0 precision. 0 / 0 is
+    `zero_division`.
 
     >>> [values.tolist() for values in class_scores(true_positives=[1], predicted=[2], support=[1], beta=2)]
     [[0.5], [1.0], [0.8333333333333334]]
@@ -42,10 +45,24 @@ def class_scores(
     support = np.asarray(support, dtype=np.float64)
     precision = ratio(tp, predicted, zero_division)
     recall = ratio(tp, support, zero_division)
-    if np.isinf(beta):
-        return precision, recall, recall.copy()
-    squared = beta * beta
-    return precision, recall, ratio((1 + squared) * tp, squared * support + predicted, zero_division)
+    of_support, of_predicted = _shares(beta)
+    of_both = of_support + of_predicted
+    return (
+        precision,
+        recall,
+        ratio(of_both * tp, of_support * support + of_predicted * predicted, zero_division),
+    )
+
+
+def _shares(beta: float) -> tuple[float, float]:
+    """Return what support and predicted count weigh in F-beta, as beta^2 to 1, the larger of them 1.
+
+    beta^2 itself would overflow from 1.4e154 on. A weight that underflows stays above 0, so that F is 0, and
+    not 0 / 0, where only the count that it weighs is positive.
+    """
+    if beta > 1:
+        return 1.0, 0.0 if np.isinf(beta) else max(1 / beta / beta, _LEAST)
+    return max(beta * beta, _LEAST) if beta else 0.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -129,9 +146,8 @@ def measure_names(beta: float) -> tuple[str, str, str]:
 
 def _zero_denominators(predicted: np.ndarray, support: np.ndarray, beta: float) -> tuple[np.ndarray, ...]:
     """Where the micro precision, recall and F are 0 / 0."""
-    if np.isinf(beta):
-        return predicted == 0, support == 0, support == 0
-    return predicted == 0, support == 0, beta * beta * support + predicted == 0
+    of_support, of_predicted = _shares(beta)
+    return predicted == 0, support == 0, of_support * support + of_predicted * predicted == 0
 
 
 def average_scores(

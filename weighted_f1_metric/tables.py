@@ -142,7 +142,7 @@ def comparison_table(
     Raises:
         ValueError: `compared` holds no F1 average of this truth.
 
-    >>> from weighted_f1_metric.comparison import compare_runs
+    >>> from weighted_f1_metric.significance.comparison import compare_runs
     >>> runs_a, runs_b = [{"micro_f1": 0.60}, {"micro_f1": 0.62}], [{"micro_f1": 0.57}, {"micro_f1": 0.59}]
     >>> print(comparison_table(compare_runs(runs_a=runs_a, runs_b=runs_b), name_a="PTR", name_b="RECENT"))
     | F1 (%) | micro |
@@ -253,7 +253,7 @@ def disagreements(compared: Mapping[str, Comparison], *, name_a: str = "a", name
     correction.
 
     >>> runs_a, runs_b = [{"micro_f1": 0.60, "macro_f1": 0.30}], [{"micro_f1": 0.57, "macro_f1": 0.35}]
-    >>> from weighted_f1_metric.comparison import compare_runs
+    >>> from weighted_f1_metric.significance.comparison import compare_runs
     >>> for text in disagreements(compare_runs(runs_a=runs_a, runs_b=runs_b), name_a="X", name_b="Y"):
     ...     print(text)
     The averages disagree on who is better: X by micro (+3.0, not tested); Y by macro (+5.0, not tested).
@@ -299,7 +299,7 @@ def _verdict(comparison: Comparison) -> str:
 def agreement_table(agreement: RankAgreement) -> str:
     """Return a Markdown table of the systems' ranks: measures in rows, systems in columns, 1 the best.
 
-    >>> from weighted_f1_metric.rank_agreement import rank_systems
+    >>> from weighted_f1_metric.significance.rank_agreement import rank_systems
     >>> print(agreement_table(rank_systems({"x": [{"micro_f1": 0.9}], "y": [{"micro_f1": 0.95}]})))
     | rank by | x | y |
     | --- | ---: | ---: |
@@ -317,7 +317,7 @@ def rank_disagreements(agreement: RankAgreement) -> list[str]:
     """Return a sentence for each pair of measures that order some systems in opposite ways, with Kendall's
     tau.
 
-    >>> from weighted_f1_metric.rank_agreement import rank_systems
+    >>> from weighted_f1_metric.significance.rank_agreement import rank_systems
     >>> x, y = {"micro_f1": 0.9, "macro_f1": 0.4}, {"micro_f1": 0.8, "macro_f1": 0.5}
     >>> rank_disagreements(rank_systems({"x": [x], "y": [y]}))
     ['micro_f1 and macro_f1 (tau = -1.00): x before y by the first, after it by the second.']

@@ -45,7 +45,12 @@ def check_real(name: str, value: Any, *, low: float, high: float) -> float:
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
         raise TypeError(f"`{name}` must be a number; got {value!r} of type {type(value).__name__}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(
+            f"`{name}` must be between {low:g} and {high:g}; got an int beyond the floats."
+        ) from None
     if not low <= number <= high:
         raise ValueError(f"`{name}` must be between {low:g} and {high:g}; got {value!r}.")
     return number

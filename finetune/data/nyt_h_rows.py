@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .hub_rows import column_paths, split_records
 from .relation_rows import RelationData, relation_data
 
@@ -14,11 +16,12 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         ValueError: A file is broken, or a split is empty.
     """
     from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h
+    from nyt_h_dataset.sample.sample import is_synthetic
 
     loaded = load_nyt_h(data_dir, "sentence")
     wanted = ("train", "validation", "test", *(("na",) if with_na else ()))
     paths = column_paths()
-    return relation_data(
+    data = relation_data(
         name="nyt_h",
         splits={
             split: split_records(loaded[split], paths, where=f"{data_dir}, {split}", split=split)
@@ -27,3 +30,4 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         label_names=tuple(loaded["test"].features["relation"].names),
         negative_relation=NEGATIVE_RELATION,
     )
+    return replace(data, is_synthetic=is_synthetic(data_dir))

@@ -81,6 +81,7 @@ class RelationData:
         negative_relation: The name that means "none of the relations".
         groups: Label name -> group for direction-aware scores, None where labels have no direction.
         notes: What a reader of the results should know about the reading, a sentence each.
+        is_synthetic: Whether a program made the text, as `nyt_h_dataset.write_sample` does.
     """
 
     name: str
@@ -89,6 +90,7 @@ class RelationData:
     negative_relation: str
     groups: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
+    is_synthetic: bool = False
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:

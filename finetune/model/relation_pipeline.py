@@ -214,9 +214,15 @@ class RelationPipeline(Pipeline):
 
         Raises:
             ValueError: A record is broken (its number is named), or `batch_size` is not positive.
-            TypeError: An argument that the pipeline does not have.
+            TypeError: An argument that the pipeline does not have, or `inputs` that are no record: a bare
+                text says nothing of where the two entities are.
         """
         self._sanitize_parameters(**kwargs)
+        if isinstance(inputs, (str, bytes)) or not isinstance(inputs, Iterable):
+            raise TypeError(
+                'the pipeline takes a record, {"sentence": ..., "head": [start, end], "tail": [start, end]}, '
+                f"or several; got {inputs!r:.60}. A text alone does not say where the two entities are."
+            )
         batch_size = BATCH_SIZE if batch_size is None else batch_size
         if isinstance(inputs, Mapping):
             return next(self.stream([("the record", inputs)], batch_size=batch_size))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
 from nyt_h_dataset import CITATION as NYT_H_CITATION
+from nyt_h_dataset.card.benchmark import TASKS
 
 from .figures import FIGURES
 from .report_tables import report_sections
@@ -126,6 +128,11 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
     n, seeds = results["n"], ", ".join(results["seeds"])
     what = f"mean and standard deviation of {n} seeds ({seeds})" if n > 1 else f"one seed ({seeds})"
     parts = [f"On the test split, in percent, {what}. {selection_sentence(results)}", score_table(results)]
+    if own := seed_scores(results, seed):
+        parts += [
+            f"Seed {seed} alone, whose weights are in this repository:",
+            score_table({**results, "mean": own, "sd": dict.fromkeys(own), "n": 1}),
+        ]
     if results["echo"]:
         parts.append(
             "DSGT scores against the distant labels, MAGT against people; DS scope counts a prediction only "
@@ -143,6 +150,14 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
             f"Without support, and so 0 by definition: {', '.join(map(_code, results['undefined']))}."
         )
     return "\n\n".join(parts)
+
+
+def seed_scores(results: Mapping[str, Any], seed: str | None) -> dict[str, Any]:
+    """The test scores of one of several seeds; nothing where there is one, or where they are not known."""
+    if seed is None or results["n"] < 2:
+        return {}
+    test = results["seeds"].get(seed, {}).get("test", {})
+    return {name: test.get(name) for name in results["mean"]} if test else {}
 
 
 def classes_text(results: Mapping[str, Any]) -> str:
@@ -230,7 +245,46 @@ def _code(value: object) -> str:
     return as_code(value, in_table=False)
 
 
+@dataclass(frozen=True)
+class Licence:
+    """The licence of a model.
+
+    Attributes:
+        metadata: `license`, and where the Hub needs them its name and link; empty when nobody named one.
+        text: What there is to say of it.
+    """
+
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+
+
+def combined_licence(named: Mapping[str, Mapping[str, str]]) -> Licence:
+    """The licence of what was made from several things; each stands under its name with its own licence.
+
+    >>> combined_licence({"the data D": {"license": "mit"}, "the encoder E": {"license": "mit"}}).metadata
+    {'license': 'mit'}
+    >>> combined_licence({"the data D": {"license": "mit"}, "the encoder E": {"license": "gpl-3.0"}}).metadata
+    {'license': 'other', 'license_name': 'of-data-and-encoder'}
+    """
+    if not named:
+        return Licence(
+            text="No licence is named: not by the data, nor by the encoder. Give one with --license."
+        )
+    listed = ", ".join(
+        f"{what} under {one.get('license_name', one['license'])}" for what, one in named.items()
+    )
+    distinct = {tuple(sorted(one.items())): one for one in named.values()}
+    if len(distinct) == 1:
+        return Licence(dict(next(iter(distinct.values()))), f"Inherited: {listed}.")
+    both = {"license": "other", "license_name": "of-data-and-encoder"}
+    return Licence(both, f"Made from {listed}: what each of them asks holds.")
+
+
 PLACEHOLDER = "PATH_OR_REPO_ID"
+SYNTHETIC = (
+    "> **Synthetic data.** A program made the sentences, names and human answers of this run. The numbers "
+    "say whether code works, never how good a system is.\n\n"
+)
 _TASK = "Relation classification"
 _CITATION = """\
 @inproceedings{baldini-soares-etal-2019-matching,
@@ -255,6 +309,7 @@ def run_card(
     seed: str | None = None,
     dataset_id: str | None = None,
     figures: Sequence[str] = (),
+    licence: Licence | None = None,
 ) -> str:
     """Return the README of a run, or with `repo_id` and `seed` that of a model repository.
 
@@ -264,9 +319,12 @@ def run_card(
         seed: Whose weights the repository holds; None: those of every seed are in `seed-<n>/`.
         dataset_id: owner/name of the data on the Hub; default: the `dataset_name` of the run.
         figures: Paths of the pictures, in the order in which they are shown.
+        licence: Under which the repository stands.
     """
     encoder = encoder_name(results)
+    synthetic = bool(results["data"].get("synthetic"))
     data = DATA_NAMES.get(results["data"]["name"], results["data"]["name"])
+    data = f"{data} (synthetic sample)" if synthetic else data
     title = f"{encoder} on {data}, {results['track']}" if results["echo"] else f"{encoder} on {data}"
     dataset = dataset_id or hub_dataset(results)
     sections = [
@@ -277,13 +335,16 @@ def run_card(
         ("Data", data_text(results, dataset)),
         ("Training", training_text(results)),
         ("Limits", limits_text(results)),
+        *([("Licence", as_text(licence.text))] if licence and licence.text else []),
     ]
     base = hub_name(results["arguments"]["model_name_or_path"] or "")
     metadata = {
         "language": ["en"],
+        **(licence.metadata if licence else {}),
         "library_name": "transformers",
-        "pipeline_tag": "text-classification",
-        "tags": ["relation-classification", "relation-extraction"],
+        # Not text-classification: its pipeline and widget take a text alone, and this model needs two spans.
+        "pipeline_tag": "other",
+        "tags": ["relation-classification", "relation-extraction"] + ["synthetic"] * synthetic,
         **({"base_model": base} if base else {}),
         **({"datasets": [dataset]} if dataset else {}),
         "metrics": ["f1"],
@@ -293,12 +354,12 @@ def run_card(
             dataset={
                 "type": dataset or results["data"]["name"],
                 "name": data,
-                "config": results["track"],
+                "config": data_config(results),
                 "split": "test",
                 "revision": results["arguments"].get("dataset_revision"),
-                "args": {"fingerprint": results["data"]["fingerprint"]},
+                "args": {"track": results["track"], "fingerprint": results["data"]["fingerprint"]},
             },
-            scores=model_scores(results),
+            scores=[*model_scores(results), *model_scores(results, seed)],
         ),
     }
     cited = NYT_H_CITATION if results["echo"] else ""
@@ -306,7 +367,7 @@ def run_card(
         metadata=metadata,
         values={
             "title": title,
-            "description": description_text(results, encoder, data, seed),
+            "description": (SYNTHETIC if synthetic else "") + description_text(results, encoder, data, seed),
             "usage": usage_text(results, repo_id),
             "sections": [{"title": title, "body": body} for title, body in sections],
             "citation": (cited + _CITATION).strip(),
@@ -319,30 +380,75 @@ def figure_paths(run: Path) -> list[str]:
     return sorted(path.relative_to(run).as_posix() for path in (run / FIGURES).glob("*.png"))
 
 
-def run_eval_results(results: Mapping[str, Any], *, dataset_id: str) -> str:
-    """Return the text for `.eval_results/`; `dataset_id` is owner/name of the data on the Hub."""
+def data_config(results: Mapping[str, Any]) -> str | None:
+    """The config of the dataset that the test rows come from.
+
+    >>> data_config({"data": {"name": "nyt_h"}, "track": "bag2sent", "arguments": {}})
+    'sentence'
+    """
+    if results["data"]["name"] == "nyt_h":
+        return "bag" if results["track"] == "bag2bag" else "sentence"
+    return results["arguments"].get("dataset_config")
+
+
+def task_scores(results: Mapping[str, Any]) -> dict[str, ModelScore]:
+    """Task id of the benchmark -> the score that the run has for it; nothing without manual labels."""
+    named = {f"{results['track']}_{score.name}": score for score in model_scores(results)}
+    return {task: named[task] for task in TASKS if task in named}
+
+
+def run_eval_results(
+    results: Mapping[str, Any],
+    *,
+    dataset_id: str,
+    repo_id: str = PLACEHOLDER,
+    seed: str | None = None,
+    date: str | None = None,
+) -> str:
+    """Return the text for `.eval_results/`: the tasks of the benchmark that the run has scores for.
+
+    Args:
+        results: The content of results.json.
+        dataset_id: owner/name of the data on the Hub.
+        repo_id: owner/name of the model repository, which holds results.json.
+        seed: Whose weights it holds.
+        date: When the run was finished, ISO 8601.
+    """
+    tasks, own = task_scores(results), seed_scores(results, seed)
+    notes = {}
+    for task, score in tasks.items():
+        if score.n > 1:
+            spread = "" if score.sd is None else f", sd {score.sd:.4f}"
+            notes[task] = f"mean of {score.n} seeds{spread}"
+            if own:
+                notes[task] += f"; seed {seed}, whose weights are here: {own[score.name]:.4f}"
+    address = f"https://huggingface.co/{repo_id}/blob/main/results.json"
     return eval_results_yaml(
         dataset_id=dataset_id,
-        config=results["track"],
-        scores=model_scores(results),
+        tasks=tasks,
+        notes=notes,
         revision=results["arguments"].get("dataset_revision"),
+        date=date,
+        source=None if repo_id == PLACEHOLDER else address,
     )
 
 
-def model_scores(results: Mapping[str, Any]) -> list[ModelScore]:
-    """Every F1 of the results with the signature of its prefix, in their order."""
-    mean, sd, signatures = results["mean"], results["sd"], results["signature"]
+def model_scores(results: Mapping[str, Any], seed: str | None = None) -> list[ModelScore]:
+    """Every F1 with the signature of its prefix, in the order of the results; with `seed` that run's own."""
+    mean, signatures = results["mean"], results["signature"]
+    own = mean if seed is None else seed_scores(results, seed)
     prefixes = sorted(signatures, key=len, reverse=True)  # magt_ds_scope before magt
     scores = []
-    for name in (name for name in mean if name.endswith("_f1") and not name.endswith("_max_f1")):
+    for name in (name for name in own if name.endswith("_f1") and not name.endswith("_max_f1")):
         prefix = next((prefix for prefix in prefixes if name.startswith(f"{prefix}_")), None)
         scores.append(
             ModelScore(
                 name=name,
-                value=mean[name],
-                sd=sd[name],
-                n=results["n"],
+                value=own[name],
+                sd=results["sd"][name] if seed is None else None,
+                n=results["n"] if seed is None else 1,
                 signature=signatures[prefix or "f1_family"],
+                seed=seed,
             )
         )
     return scores

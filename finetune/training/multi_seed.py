@@ -201,6 +201,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
             "label_names": list(data.label_names),
             "negative_relation": data.negative_relation,
             "notes": list(data.notes),
+            "synthetic": data.is_synthetic,
             "splits": dict(run.prepared.counts),
         },
         "max_length": run.prepared.source.max_length,

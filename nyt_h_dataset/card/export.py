@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCardData
+from numpy.typing import NDArray
 
 from hub_cards import staged_folder
 
+from ..bags import mixed_order
 from ..loading import load_nyt_h
 from ..sample.sample import is_synthetic
-from ..schema import CONFIGS
+from ..schema import CONFIGS, NEGATIVE_RELATION
+from .benchmark import EVAL_YAML
 from .corpus_statistics import card_statistics, flat_table
 from .figures import draw_figures
 from .text import FIGURES_FOLDER, card_metadata, card_text
@@ -28,16 +32,22 @@ README = "README.md"
 SPLITS = ("train", "validation", "test", "na")
 # Small enough that a stream has its first rows soon.
 _ROWS_PER_GROUP = 10_000
+# Of a Parquet file: a stream is shared out among workers, and shuffled, file by file.
+_ROWS_PER_FILE = 25_000
 _STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status", "head", "tail"]
 
 
 @dataclass(frozen=True)
 class ExportInfo:
-    """What `export_nyt_h` wrote: the folder, rows per config and split, and the size of the Parquet files."""
+    """What `export_nyt_h` wrote: the folder, rows per config and split, and the size of the Parquet files.
+
+    `is_synthetic` is True for the corpus that `write_sample` makes.
+    """
 
     path: Path
     num_rows: Mapping[str, Mapping[str, int]]
     num_bytes: int
+    is_synthetic: bool
 
 
 def export_nyt_h(
@@ -56,10 +66,12 @@ def export_nyt_h(
 ) -> ExportInfo:
     """Write both configs to `out` as Parquet with a card, and return what was written.
 
-    `out` then holds ``<config>/<split>-00000-of-00001.parquet``, README.md (the card, with the features and
-    sizes in its metadata) and, with `figures`, two pictures. ``load_dataset(out, "bag")`` gives the rows of
-    `load_nyt_h` on every version of `datasets`, streaming too: the Parquet files carry no metadata of one
-    version, the features come from the card. The folder appears as a whole or not at all.
+    `out` then holds ``<config>/<split>-00000-of-00001.parquet`` (several files of a large split), README.md
+    (the card, with the features and sizes in its metadata) and, with `figures`, two pictures.
+    ``load_dataset(out, "bag")`` gives the rows of `load_nyt_h` on every version of `datasets`, streaming too:
+    the Parquet files carry no metadata of one version, the features come from the card. In train the NA rows
+    are mixed among the others in their shares, so that the beginning of a stream is like the whole; both
+    kinds keep their order. The folder appears as a whole or not at all.
 
     Args:
         data_dir: as for `load_nyt_h`, like `na`, `bag_key`, `mention_policy`, `unknown_relation`, `cache_dir`
@@ -83,7 +95,7 @@ def export_nyt_h(
     (90, ['sentence', 'bag'])
     """
     options = {"na": na, "bag_key": bag_key, "mention_policy": mention_policy}
-    replaceable = (README, FIGURES_FOLDER, *CONFIGS)
+    replaceable = (README, FIGURES_FOLDER, EVAL_YAML, *CONFIGS)
     with staged_folder(out, overwrite=overwrite, replaceable=replaceable) as folder:
         loaded = {
             config: load_nyt_h(
@@ -98,13 +110,13 @@ def export_nyt_h(
             )
             for config in CONFIGS
         }
-        infos = {config: _write_config(data, folder / config) for config, data in loaded.items()}
+        relations = loaded["sentence"]["test"].features["relation"].names
+        infos = {config: _write_config(data, relations, folder / config) for config, data in loaded.items()}
         num_rows = {
             config: {split: data[split].num_rows for split in SPLITS} for config, data in loaded.items()
         }
         sentences = loaded["sentence"]
         tables = {split: _flat_columns(sentences[split]) for split in SPLITS}
-        relations = sentences["test"].features["relation"].names
         statistics = card_statistics(tables, relations)
         if figures:
             (folder / FIGURES_FOLDER).mkdir()
@@ -122,20 +134,24 @@ def export_nyt_h(
         )
         (folder / README).write_text(text, encoding="utf-8")
     size = sum(info.download_size for info in infos.values())
-    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size)
+    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size, synthetic)
 
 
 def _flat_columns(dataset: datasets.Dataset) -> pa.Table:
     return flat_table(dataset.select_columns(_STATISTICS_COLUMNS).with_format("arrow")[:])
 
 
-def _write_config(data: datasets.DatasetDict, folder: Path) -> datasets.DatasetInfo:
-    """Write one Parquet file per split; return what the card says about them."""
+def _write_config(data: datasets.DatasetDict, relations: list[str], folder: Path) -> datasets.DatasetInfo:
+    """Write the Parquet files of each split; return what the card says about them."""
     folder.mkdir()
     splits, size = datasets.SplitDict(), 0
     for name in SPLITS:
-        path = folder / f"{name}-00000-of-00001.parquet"
-        _write_parquet(data[name], path)
+        rows = data[name].select(_mixed(data[name], relations)) if name == "train" else data[name]
+        num_files = max(1, -(-rows.num_rows // _ROWS_PER_FILE))
+        for number in range(num_files):
+            path = folder / f"{name}-{number:05d}-of-{num_files:05d}.parquet"
+            _write_parquet(rows.shard(num_files, number, contiguous=True), path)
+            size += path.stat().st_size
         splits.add(
             datasets.SplitInfo(
                 name=name,
@@ -143,13 +159,20 @@ def _write_config(data: datasets.DatasetDict, folder: Path) -> datasets.DatasetI
                 num_examples=data[name].num_rows,
             )
         )
-        size += path.stat().st_size
     return datasets.DatasetInfo(
         features=data["test"].features,
         splits=splits,
         download_size=size,
         dataset_size=sum(split.num_bytes for split in splits.values()),
     )
+
+
+def _mixed(train: datasets.Dataset, relations: list[str]) -> NDArray[np.int64]:
+    """The order in which NA rows (bags with no other relation) are mixed among the others."""
+    negative = relations.index(NEGATIVE_RELATION)
+    if "relation" in train.features:
+        return mixed_order(train.with_format("numpy")["relation"][:] == negative)
+    return mixed_order(np.array([set(found) == {negative} for found in train["relations"][:]], bool))
 
 
 def _write_parquet(dataset: datasets.Dataset, path: Path) -> None:

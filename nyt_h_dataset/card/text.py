@@ -42,8 +42,23 @@ _NA_TEXTS = {
     "all": "the whole NA set",
     "none": "no NA rows",
 }
-_BAG_TEXTS = {"pair": "entity pair", "triple": "(entity pair, relation)"}
+_BAG_TEXTS = {
+    "pair": "entity pair (by guid, over all files of a split; `bag_id` is that of its first instance)",
+    "id": "`bag_id` as the authors published it",
+    "triple": "(entity pair, relation)",
+}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def licence_metadata(*, synthetic: bool) -> dict[str, str]:
+    """The licence of the text, as metadata of a card.
+
+    >>> licence_metadata(synthetic=True)
+    {'license': 'apache-2.0'}
+    """
+    if synthetic:
+        return {"license": "apache-2.0"}
+    return {"license": "other", "license_name": "nyt-annotated-corpus", "license_link": _CORPUS}
 
 
 def card_metadata(
@@ -54,13 +69,10 @@ def card_metadata(
     The folder `<config>/` holds `<split>-*.parquet`; the first config is the default one.
     """
     total = sum(next(iter(splits.values())).values())
-    licence: dict[str, Any] = {"license": "apache-2.0"}
-    if not synthetic:
-        licence = {"license": "other", "license_name": "nyt-annotated-corpus", "license_link": _CORPUS}
     return {
         "pretty_name": "NYT-H (synthetic sample)" if synthetic else "NYT-H",
         "language": ["en"],
-        **licence,
+        **licence_metadata(synthetic=synthetic),
         "task_categories": ["text-classification"],
         "tags": ["relation-extraction", "distant-supervision"] + ["synthetic"] * synthetic,
         "annotations_creators": ["machine-generated"] + ["other"] * (not synthetic),

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..folder import check_bag_labels, data_paths, find_data_folder, is_older_release, read_relations
+from ..folder import (
+    check_bag_labels,
+    data_paths,
+    find_data_folder,
+    is_older_release,
+    is_prepared,
+    read_relations,
+)
 from ..instance_ids import IdRegistry, RecordFile
 from ..mentions import OVERLAPPING, locate
 from ..records import read_blocks, shards
@@ -277,9 +284,9 @@ def merge_answers(
 
 def _folder(data_dir: Place) -> Path:
     folder = find_data_folder(data_dir)
-    if is_older_release(folder):
+    if is_older_release(folder) or is_prepared(folder):
         raise ValueError(
-            f"{folder} holds the older release's JSON arrays; answers are merged into line-JSON files only. "
+            f"{folder} is not of the newer release; answers are merged into line-JSON files only. "
             "`build_corpus` makes a folder of these."
         )
     check_bag_labels(folder)

@@ -14,12 +14,22 @@ NO, YES, UNK = range(3)
 NAMES = ["NA", "/zeta/last", "/alpha/first"]
 
 
+def pair_of(row):
+    return tuple(row[entity]["guid"] or row[entity]["word"] for entity in ("head", "tail"))
+
+
 def group(rows, names, bag_key="pair"):
-    """Bags by the book: one row after the other into a dict."""
-    bags = {}
+    """Bags by the book: one row after the other into a dict; the first id of a pair is that of its bag."""
+    first_id, bags, grouped = {}, {}, {}
     for row in rows:
-        name = row["bag_id"] if bag_key == "pair" else f"{row['bag_id']}|{names[row['relation']]}"
-        bags.setdefault(name, []).append(row)
+        first_id.setdefault(pair_of(row), row["bag_id"])
+        relation = names[row["relation"]] if bag_key == "triple" else ""
+        key = row["bag_id"] if bag_key == "id" else (pair_of(row), relation)
+        grouped.setdefault(key, []).append(row)
+    for key, members in grouped.items():
+        name = key if bag_key == "id" else first_id[key[0]] + ("|" + key[1] if key[1] else "")
+        bags[name] = members
+    assert len(bags) == len(grouped)
     found = []
     for name, members in bags.items():
         relations = list(dict.fromkeys(row["relation"] for row in members))
@@ -43,7 +53,7 @@ def group(rows, names, bag_key="pair"):
     return found
 
 
-@pytest.mark.parametrize("bag_key", ["pair", "triple"])
+@pytest.mark.parametrize("bag_key", ["pair", "id", "triple"])
 @pytest.mark.parametrize("na", ["sampled", "all", "none"])
 def test_bags_are_the_rows_grouped(sample, cache, bag_key, na):
     sentences = load_nyt_h(sample, cache_dir=cache, na=na)
@@ -54,7 +64,7 @@ def test_bags_are_the_rows_grouped(sample, cache, bag_key, na):
         assert list(bags[name]) == group(sentences[name], names, bag_key), name
         assert len(bags[name]) < len(sentences[name])
     test = list(bags["test"])
-    assert any(len(bag["relations"]) > 1 for bag in test) == (bag_key == "pair")
+    assert any(len(bag["relations"]) > 1 for bag in test) == (bag_key != "triple")
     assert {len(bag["manual_relations"]) for bag in test} >= {0, 1}
     assert all(bag["annotated"] for bag in test)
     assert not any(bag["annotated"] or bag["manual_relations"] for bag in bags["train"])
@@ -65,7 +75,8 @@ def test_streaming_gives_the_same_bags(sample, cache):
         whole = load_nyt_h(sample, "bag", cache_dir=cache, bag_key=bag_key)
         stream = load_nyt_h(sample, "bag", streaming=True, bag_key=bag_key)
         for name in whole:
-            assert list(stream[name]) == list(whole[name])
+            by_id = {bag["bag_id"]: bag for bag in stream[name]}
+            assert by_id == {bag["bag_id"]: bag for bag in whole[name]}, "train is mixed in a stream"
             assert stream[name].features == whole[name].features
 
 
@@ -111,7 +122,9 @@ def mixed_bag(folder):
     bag = {"bag_id": "BAG#A"}
     folder.records["test.json"] = [
         first | bag | {"instance_id": "T0", "relation": "/alpha/first", "bag_label": "no"},
-        other | {"instance_id": "T1", "relation": "NA", "bag_label": "unk"},
+        other
+        | {"instance_id": "T1", "relation": "NA", "bag_label": "unk"}
+        | {"tail": {"guid": "/guid/3", "word": "Monday", "type": ""}},
         first | bag | {"instance_id": "T2", "relation": "NA", "bag_label": "no"},
         first | bag | {"instance_id": "T3", "relation": "/zeta/last", "bag_label": "yes"},
         first | bag | {"instance_id": "T4", "relation": "/alpha/first", "bag_label": "yes"},
@@ -151,22 +164,43 @@ def test_the_entities_are_those_of_the_first_instance(folder, cache):
     assert bag["head"] == {"guid": "/guid/1", "word": "Ann Lee", "type": "/people/person"}
 
 
+def test_a_pair_is_one_bag_whatever_its_ids_and_an_id_is_one_as_published(folder, cache):
+    """The authors number bags file by file: a pair of train_nonna.json has another id in na_train.json."""
+    bags = {key: load_nyt_h(folder.path, "bag", bag_key=key, cache_dir=cache) for key in ("pair", "id")}
+    assert bags["pair"]["train"]["bag_id"][:] == ["BAG#TRAIN#0"]
+    assert bags["pair"]["train"]["relations"][:] == [[2, 1, 0]]
+    assert bags["id"]["train"]["bag_id"][:] == ["BAG#TRAIN#0", "BAG#TRAIN#1", "BAG#NATRAIN#0"]
+    assert bags["id"]["train"]["relations"][:] == [[2], [1], [0]]
+
+
+def test_real_bags_of_pairs_over_files_and_of_ids(real_data, cache):
+    sizes = {
+        key: len(load_nyt_h(real_data, "bag", bag_key=key, cache_dir=cache, split="train"))
+        for key in ("pair", "id")
+    }
+    assert sizes == {"pair": 507, "id": 512}
+
+
 @pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("bag_key", ["pair", "triple"])
-def test_a_bag_id_with_two_pairs_is_named(folder, cache, bag_key, streaming):
+def test_a_bag_id_with_two_pairs_loads_and_is_reported(folder, cache, streaming, caplog):
     mixed_bag(folder).records["test.json"][3]["tail"] = {"guid": "/guid/9", "word": "Rome", "type": "t"}
     folder.write()
-    message = (
-        r"the bag 'BAG#A' holds two entity pairs: 'Ann Lee' \(/guid/1\) -> 'Bonn' \(/guid/2\) in instance "
-        r"'T0' and 'Ann Lee' \(/guid/1\) -> 'Rome' \(/guid/9\) in instance 'T3' \(1 bags in all\)"
-    )
-    with pytest.raises(ValueError, match=message):
-        list(
-            load_nyt_h(
-                folder.path, "bag", bag_key=bag_key, split="test", streaming=streaming, cache_dir=cache
-            )
+
+    def loaded(bag_key):
+        found = load_nyt_h(
+            folder.path, "bag", bag_key=bag_key, split="test", streaming=streaming, cache_dir=cache
         )
-    assert not list(cache.rglob("*.arrow"))
+        return {bag["bag_id"]: [i["instance_id"] for i in bag["instances"]] for bag in found}
+
+    assert loaded("pair") == {"BAG#A": ["T0", "T2", "T4", "T5"], "BAG#TEST#1": ["T1"], "BAG#A|2": ["T3"]}
+    assert "BAG#A" in caplog.text
+    assert loaded("id") == {"BAG#A": ["T0", "T2", "T3", "T4", "T5"], "BAG#TEST#1": ["T1"]}
+    assert list(loaded("triple")) == [
+        "BAG#A|/alpha/first",
+        "BAG#TEST#1|NA",
+        "BAG#A|NA",
+        "BAG#A|2|/zeta/last",
+    ]
 
 
 def test_without_guids_the_words_make_the_pair(folder, cache):
@@ -176,8 +210,7 @@ def test_without_guids_the_words_make_the_pair(folder, cache):
     assert len(load_nyt_h(folder.path, "bag", cache_dir=cache, split="test")) == 2
     folder.records["test.json"][5]["head"] = {"guid": "", "word": "Bob", "type": ""}
     folder.write()
-    with pytest.raises(ValueError, match="the bag 'BAG#A' holds two entity pairs: 'Ann Lee'"):
-        load_nyt_h(folder.path, "bag", cache_dir=cache, split="test")
+    assert len(load_nyt_h(folder.path, "bag", cache_dir=cache, split="test")) == 3
 
 
 def test_majors_of_datasets_do_not_share_a_cache(sample, cache, monkeypatch):
@@ -221,7 +254,7 @@ def test_any_order_and_any_chunks_group_alike(seed):
                 "manual_relation": -1,
                 "sentence": "é" * rng.randrange(4),
                 "head": {"guid": f"h{bag % 5}", "word": f"w{number}", "type": "", "start": number, "end": -1},
-                "tail": {"guid": f"t{bag}", "word": "", "type": "x", "start": 1, "end": 2},
+                "tail": {"guid": f"t{bag // 2}", "word": "", "type": "x", "start": 1, "end": 2},
                 "mention_status": 0,
             }
         )
@@ -229,7 +262,7 @@ def test_any_order_and_any_chunks_group_alike(seed):
     cuts = sorted(rng.choices(range(len(rows) + 1), k=3))
     pieces = [rows[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
     table = pa.concat_tables([pa.Table.from_pylist(piece, schema=schema) for piece in pieces])
-    for bag_key in ("pair", "triple"):
+    for bag_key in ("pair", "id", "triple"):
         bags = bag_table(table, NAMES, bag_key=bag_key, schema=bag_features(NAMES).arrow_schema)
         bags.validate(full=True)
         assert bags.to_pylist() == group(rows, NAMES, bag_key)

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+import yaml
 from huggingface_hub import DatasetCard
 
 from hub_cards.upload import MANIFEST
@@ -96,3 +97,17 @@ def test_a_refusal_is_one_line(hub, words, tmp_path):
 def test_an_id_that_is_none_is_refused_before_any_work(words, capsys):
     assert main([*words[:-1], "nyt-h"]) == 2
     assert "`repo_id` must be OWNER/NAME" in capsys.readouterr().err
+
+
+def test_a_benchmark_has_its_tasks_in_configs_and_splits_that_exist(hub, words, tmp_path):
+    done = run_command("nyt_h_dataset", *words, "--benchmark", environment=hub.environment(tmp_path))
+    assert done.returncode == 0, done.stderr
+    files = hub.files("datasets", REPO)
+    benchmark = yaml.safe_load(files["eval.yaml"])
+    assert list(benchmark) == ["name", "description", "evaluation_framework", "tasks"]
+    configs = DatasetCard(files["README.md"].decode()).data.configs
+    splits = {one["config_name"]: {file["split"] for file in one["data_files"]} for one in configs}
+    assert len({task["id"] for task in benchmark["tasks"]}) == len(benchmark["tasks"]) == 9
+    assert all(task["split"] in splits[task["config"]] for task in benchmark["tasks"])
+    assert {len(task) for task in benchmark["tasks"]} == {3}
+    assert "huggingface.js" in done.stdout

@@ -166,7 +166,7 @@ def siblings(path):
 
 def test_entry_imports_exactly_what_the_computation_reaches():
     imported = siblings(ENTRY)
-    needed, waiting = set(), {"family", "tracks", "track_batches", "labels", "validation", "units"}
+    needed, waiting = set(), {"family", "tracks", "track_statistics", "columns", "validation", "units"}
     while waiting:
         name = waiting.pop()
         needed.add(name)

@@ -263,3 +263,41 @@ def test_more_rows_than_one_block():
     assert counts.predicted.tolist() == confusion.sum(axis=0).tolist()
     assert counts.support.tolist() == confusion.sum(axis=1).tolist()
     assert counts.total == 150_000
+
+
+@pytest.mark.parametrize("beta", [1e8, 1e154, 1e200, 1e308])
+def test_a_huge_beta_is_recall(beta):
+    given = {"predictions": ["a", "b", "b", "NA"], "references": ["a", "a", "b", "b"], "negative_label": "NA"}
+    with np.errstate(all="raise"):
+        scores = f1_family(**given, beta=beta, averages=["micro", "macro", "dodrans"])
+    for average in ("micro", "macro", "dodrans"):
+        assert scores[f"{average}_fbeta"] == pytest.approx(scores[f"{average}_recall"], rel=1e-9)
+
+
+@pytest.mark.parametrize("beta", [1e-8, 1e-154, 1e-200, 0.0])
+def test_a_tiny_beta_is_precision(beta):
+    given = {"predictions": ["a", "b", "b", "NA"], "references": ["a", "a", "b", "b"], "negative_label": "NA"}
+    scores = f1_family(**given, beta=beta, averages=["micro", "macro"])
+    for average in ("micro", "macro"):
+        assert scores[f"{average}_fbeta"] == pytest.approx(scores[f"{average}_precision"], rel=1e-9)
+
+
+@pytest.mark.parametrize("beta", [1e-200, 1e-3, 1.0, 1e3, 1e200])
+def test_f_of_a_class_without_hits_is_0_not_0_by_0(beta):
+    """Predicted but never gold, or gold but never predicted: every finite beta > 0 gives exactly 0."""
+    given = {"predictions": ["a", "a"], "references": ["b", "b"]}
+    scores = f1_family(**given, beta=beta, zero_division=1.0, per_class=True, averages="micro")
+    name = "f1" if beta == 1 else "fbeta"
+    assert [own[name] for own in scores["per_class"].values()] == [0.0, 0.0]
+    assert scores["undefined"] == []
+
+
+@pytest.mark.parametrize("given", [{"beta": 10**400}, {"zero_division": 10**400}])
+def test_numbers_beyond_the_floats(given):
+    with pytest.raises(ValueError, match=next(iter(given))):
+        f1_family(predictions=["a"], references=["a"], **given)
+
+
+def test_weights_whose_sum_overflows():
+    with pytest.raises(ValueError, match="sample_weight"):
+        f1_family(predictions=["a", "a"], references=["a", "a"], sample_weight=[1e308, 1e308])

@@ -94,3 +94,44 @@ def test_json_is_plain(columns):
     assert stored["negative_support"] == 0.5 * columns["references"].count(0)
     assert counts != class_counts(**columns, negative_label=0)
     assert counts != "counts"
+
+
+GOOD = {
+    "labels": ["a", "b"],
+    "true_positives": [1, 0],
+    "predicted": [1, 2],
+    "support": [2, 1],
+    "total": 4,
+    "negative_support": 1,
+    "negative_label": "NA",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "named"),
+    [
+        ({"true_positives": [2, 0]}, ValueError, "'a' .*predicted 1"),
+        ({"true_positives": [1, 2]}, ValueError, "'b' .*support 1"),
+        ({"true_positives": [float("nan"), 0]}, ValueError, "true_positives"),
+        ({"total": float("nan")}, ValueError, "total"),
+        ({"total": float("inf")}, ValueError, "total"),
+        ({"total": 1}, ValueError, "total"),
+        ({"total": "4"}, TypeError, "total"),
+        ({"total": True}, TypeError, "total"),
+        ({"negative_support": -1}, ValueError, "negative_support"),
+        ({"negative_support": float("nan")}, ValueError, "negative_support"),
+        ({"labels": ["a", "a"]}, ValueError, "'a'"),
+        ({"labels": ["a", 1]}, TypeError, "labels"),
+        ({"labels": [True, False]}, TypeError, "labels"),
+        ({"labels": "ab"}, TypeError, "labels"),
+    ],
+)
+def test_counts_from_a_file_must_make_sense(changed, error, named):
+    assert ClassCounts.from_json(GOOD).to_json() == GOOD
+    with pytest.raises(error, match=named):
+        ClassCounts.from_json(GOOD | changed)
+
+
+def test_counts_in_json_are_an_object():
+    with pytest.raises(TypeError, match="list"):
+        ClassCounts.from_json([1])

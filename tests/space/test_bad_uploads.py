@@ -53,7 +53,7 @@ PREDICTIONS = {
     "blank": (" \n \n", "sent.jsonl holds no records."),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", "sent.jsonl is no UTF-8 text (near line 1)."),
     "zeros": (b"\x00" * 5, "sent.jsonl is no text file: it holds control characters (near line 1)."),
-    "two-byte text": ("a\n".encode("utf-16"), "sent.jsonl is no UTF-8 text (near line 1)."),
+    "two-byte text": ("a\n".encode("utf-16"), "sent.jsonl, line 1: not valid JSON"),
     "deep JSON": (DEEP, "sent.jsonl, line 1: JSON that nests too deeply"),
     "deep in a record": ('{"bag_id": ' + DEEP, "sent.jsonl, line 1: JSON that nests too deeply"),
     "broken": ('{"bag_id": "x"', "sent.jsonl, line 1: not valid JSON (Expecting ',' delimiter, column 15)."),
@@ -154,7 +154,7 @@ LABELS = {
     "too many labels": ("\n".join(map(str, range(2000))), "There are 2,001 different labels, at most 2,000."),
     "a long label": ("x" * 201, "A label has 201 characters, at most 200"),
     "another length": ("a\nb", "equally long"),
-    "an object": ('{"a": 1}', "pasted predictions, line 1: the record has no 'relation'"),
+    "an object": ('{"a": 1}', "pasted predictions, line 1: the record has no 'label'"),
     "deep JSON": (DEEP, "pasted predictions, line 1: JSON that nests too deeply to be read."),
     "a number": ("[1]", "pasted predictions, entry 1: a label must be a text; got 1."),
     "zeros": ("a\x00b", "pasted predictions is no text file: it holds control characters (near line 1)."),
@@ -168,12 +168,12 @@ def test_pasted_labels(kind):
 
 
 CSVS = {
-    "no column of labels": ("id,text\n1,a\n", "the first line must name the columns, exactly one of them"),
-    "two columns of labels": ("label,relation\na,b\n", "it names 'label', 'relation'."),
-    "a short line": ("id,label\n1,a\n2\n", "sent.csv, line 3: 1 cells, where the header has 2."),
+    "no column of labels": ("id,text\n1,a\n", "sent.csv: none of its columns 'id', 'text'"),
+    "two columns of labels": ("label,relation\na,b\n", "'label', 'relation' could all be the labels"),
+    "a short line": ("id,label\n1,a\n2\n", "sent.csv, line 3: 1 cells, where the first line has 2."),
     "a header alone": ("label\n", "sent.csv holds a header and no label."),
     "a huge cell": (
-        "label\n" + "x" * 200_000,
+        "id,label\n1," + "x" * 200_000,
         "sent.csv, line 2: not valid CSV (field larger than field limit",
     ),
 }
@@ -228,10 +228,10 @@ def test_missing_files_and_unknown_choices(example):
 
 
 RESULTS = {
-    "no JSON": ("x", "sent.json is not JSON"),
-    "deep JSON": ('{"a": ' + DEEP, "sent.json nests its JSON too deeply to be read."),
+    "no JSON": ("x", "sent.json, line 1: not valid JSON"),
+    "deep JSON": ('{"a": ' + DEEP, "sent.json, line 1: JSON that nests too deeply"),
     "a list": ("[]", "sent.json must hold a JSON object measure -> number; it holds a list."),
-    "NaN": ('{"magt_micro_f1": NaN}', "The measure 'magt_micro_f1' is nan; a run holds finite numbers"),
+    "NaN": ('{"magt_micro_f1": NaN}', "sent.json, line 1: NaN is not JSON"),
     "huge integer": (
         f'{{"magt_micro_f1": {"9" * 400}}}',
         f"'magt_micro_f1' is {'9' * 40}; a run holds finite",

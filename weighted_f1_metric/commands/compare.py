@@ -10,9 +10,10 @@ from typing import Any
 
 from ..significance.comparison import Comparison, compare_runs, f1_measure
 from ..significance.rank_agreement import RankAgreement, rank_systems
-from ..significance.run_measures import Run, read_systems
+from ..significance.run_measures import Run
 from ..tables import agreement_table, comparison_table, disagreements, rank_disagreements, truth_name
-from .prediction_files import write_json
+from .files import write_json
+from .run_files import read_systems
 
 _DESCRIPTION = (
     "Compare systems over their runs (seeds). Two systems: per ground truth a table with mean, standard "

@@ -11,7 +11,8 @@ from ..ranking import DEFAULT_KS
 from ..tables import COLUMN_TITLES, RANKING_NAMES, track_notes, track_table, twins_note
 from ..tracks import score_track
 from ..units import TRACKS, TRUTHS
-from .prediction_files import read_predictions, read_references, read_relations, write_json
+from .files import write_json
+from .prediction_files import read_predictions, read_references, read_relations
 
 _DESCRIPTION = """Score predictions on NYT-H against distant and human labels. The files and the short flags
 are those of the authors' evaluator; every average of the weighted F1 family is printed under every ground

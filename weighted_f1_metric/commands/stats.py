@@ -8,7 +8,8 @@ from typing import Any
 
 from ..label_statistics import label_statistics, statistics_table
 from ..validation import quoted
-from .prediction_files import read_label_file, write_json
+from .files import write_json
+from .label_files import read_label_file
 
 _DESCRIPTION = (
     "Label statistics of data sets or splits: number of relations and samples, share of the negative class, "
@@ -28,7 +29,7 @@ def add_stats_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--negative", metavar="LABEL", help="the negative class, e.g. NA, Other or no_relation"
     )
     parser.add_argument(
-        "--key", default="relation", help="the key of the label in JSON records (default: relation)"
+        "--key", help="the key or column of the label (default: relation, label, gold, pred, ...)"
     )
     parser.add_argument(
         "--undirected",

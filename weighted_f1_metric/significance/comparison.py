@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..validation import check_real
 from ..weighting import AVERAGES
 from .run_measures import Run, check_comparable, measures_of_system
 
@@ -26,6 +27,7 @@ EFFECT_WORDS = (
     (0.01, "very small"),
 )
 
+_ROUNDING_ULPS = 64
 _F1_KEY = re.compile(rf"(?:(?P<truth>.+)_)?(?P<average>{'|'.join(AVERAGES)})_(?:f1|fbeta)")
 
 
@@ -79,9 +81,10 @@ def compare_runs(*, runs_a: Sequence[Run], runs_b: Sequence[Run]) -> dict[str, C
         runs_b: Runs of system b.
 
     Cohen's d divides by the pooled standard deviation, which with equally many runs is [B]'s Equation 4,
-    sqrt(2) (m_a - m_b) / sqrt(s_a^2 + s_b^2). With a single run of either system, with both variances zero,
-    or with a value missing, p and d are None and `reason` says so. Holm's correction covers the averages of
-    `{truth}_{average}_f1` (or `_fbeta`) of one truth that have a p-value.
+    sqrt(2) (m_a - m_b) / sqrt(s_a^2 + s_b^2). With a single run of either system, with both variances zero
+    (64 units in the last place are rounding, not variance), or with a value missing, p and d are None and
+    `reason` says so. Holm's correction covers the averages of `{truth}_{average}_f1` (or `_fbeta`) of one
+    truth that have a p-value.
 
     Raises:
         TypeError: A system is not a list of mappings.
@@ -122,18 +125,20 @@ def _compare(measure: str, a: list[float | None], b: list[float | None]) -> Comp
     if missing:
         return Comparison(measure, None, None, len(a), None, None, len(b), None, reason=missing[0])
     (mean_a, sd_a), (mean_b, sd_b) = (_mean_and_sd([v for v in values if v is not None]) for values in (a, b))
-    result = Comparison(measure, mean_a, sd_a, len(a), mean_b, sd_b, len(b), mean_a - mean_b)
+    difference = 0.0 if _is_rounding([mean_a, mean_b]) else mean_a - mean_b
+    result = Comparison(measure, mean_a, sd_a, len(a), mean_b, sd_b, len(b), difference)
     if sd_a is None or sd_b is None:
         single = " and ".join(name for name, sd in (("a", sd_a), ("b", sd_b)) if sd is None)
         return replace(result, reason=f"a single run of {single} has no standard deviation")
     if sd_a == 0 and sd_b == 0:
         return replace(result, reason="both variances are zero")
     freedom = len(a) + len(b) - 2
-    pooled = math.sqrt(((len(a) - 1) * sd_a**2 + (len(b) - 1) * sd_b**2) / freedom)
-    d = (mean_a - mean_b) / pooled
+    # hypot, not squares: those would underflow for very small deviations.
+    pooled = math.hypot(math.sqrt(len(a) - 1) * sd_a, math.sqrt(len(b) - 1) * sd_b) / math.sqrt(freedom)
+    d = difference / pooled
     return replace(
         result,
-        p_value=_welch_p(mean_a - mean_b, sd_a**2 / len(a), len(a), sd_b**2 / len(b), len(b)),
+        p_value=_welch_p(difference, sd_a / math.sqrt(len(a)), len(a), sd_b / math.sqrt(len(b)), len(b)),
         cohens_d=d,
         hedges_g=d * _hedges_correction(freedom),
         effect=effect_word(d),
@@ -141,26 +146,35 @@ def _compare(measure: str, a: list[float | None], b: list[float | None]) -> Comp
 
 
 def _mean_and_sd(values: list[float]) -> tuple[float, float | None]:
-    """Return mean and sample sd; equal values give themselves and exactly 0, whatever rounding would."""
+    """Return mean and sample sd; values that are equal up to rounding have the sd 0."""
     if len(values) == 1:
         return values[0], None
-    if min(values) == max(values):
+    if _is_rounding(values):
         return values[0], 0.0
     mean = math.fsum(values) / len(values)
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return mean, math.hypot(*(value - mean for value in values)) / math.sqrt(len(values) - 1)
+
+
+def _is_rounding(values: list[float]) -> bool:
+    """Whether numbers differ by no more than sums in another order do: some units in the last place.
+
+    >>> _is_rounding([0.1 + 0.2, 0.3]), _is_rounding([0.3, 0.3 + 1e-12])
+    (True, False)
+    """
+    return max(values) - min(values) <= _ROUNDING_ULPS * math.ulp(max(map(abs, values)))
 
 
 def _welch_p(difference: float, error_a: float, n_a: int, error_b: float, n_b: int) -> float:
-    """Return the two-sided p-value of Welch's t-test; the errors are squared standard errors of the means.
+    """Return the two-sided p-value of Welch's t-test; the errors are the standard errors of the means.
 
     Equal to `scipy.stats.ttest_ind(..., equal_var=False)`, from scipy's distribution function alone, because
     importing scipy.stats takes longer than everything else here.
     """
     from scipy.special import stdtr
 
-    t = abs(difference) / math.sqrt(error_a + error_b)
-    # By the shares of the two errors: their squares would underflow for very small variances.
-    share_a, share_b = error_a / (error_a + error_b), error_b / (error_a + error_b)
+    error = math.hypot(error_a, error_b)
+    t = abs(difference) / error
+    share_a, share_b = (error_a / error) ** 2, (error_b / error) ** 2
     freedom = 1 / (share_a**2 / (n_a - 1) + share_b**2 / (n_b - 1))
     return float(2 * stdtr(freedom, -t))
 
@@ -182,9 +196,14 @@ def effect_word(d: float) -> str:
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected by Holm's step-down method, in the order given.
 
+    Raises:
+        TypeError: A p-value that is no number (leave out what was not tested).
+        ValueError: A p-value that is NaN or outside [0, 1].
+
     >>> holm_adjusted([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
+    p_values = [check_real(f"p_values[{i}]", p, low=0.0, high=1.0) for i, p in enumerate(p_values)]
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

@@ -8,6 +8,7 @@ binomial): exactly the distribution of drawing single bags, at a cost that hardl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns import Label
-from ..fscore import averaged_scores
+from ..fscore import AveragedScores, averaged_scores
 from ..track_statistics import track_statistics
 from ..validation import check_choice, check_flag, check_real, is_integer
 from ..weighting import AVERAGES, Average
@@ -30,6 +31,7 @@ from .bag_counts import (
 )
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 _CHUNK_CELLS = 1 << 20  # resamples x kinds (or x columns of counts) held at once: 8 MB an array
 _RARE = 5  # kinds of fewer bags are drawn bag by bag, which then costs less than a binomial draw for each
@@ -99,51 +101,99 @@ class FamilyOptions:
     macro_over: str = "supported"
     entropy_total: str = "all"
 
-    def scores(self, counts: BagCounts, sums: FloatArray) -> dict[str, FloatArray]:
-        """Return measure -> its values (num_resamples,) from sums of counts (num_resamples, num_columns).
+    def scores(self, counts: BagCounts, sums: FloatArray) -> AveragedScores:
+        """Return measure -> its values and where they are undefined, both (num_resamples,).
 
         On a track the keys carry the prefix of the truth, and macro over all relations is among them.
+
+        Args:
+            counts: The bags.
+            sums: Sums of their counts, (num_resamples, num_columns).
 
         Raises:
             ValueError: An option out of its range.
         """
         check_choice("entropy_total", self.entropy_total, ("all", "positive"))
-        found: dict[str, FloatArray] = {}
+        values: dict[str, FloatArray] = {}
+        undefined: dict[str, npt.NDArray[np.bool_]] = {}
         for place, truth in enumerate(counts.truths):
             parts = split_counts(sums, len(counts.labels), place)
             if self.entropy_total == "positive":
                 parts["total"] = parts["support"].sum(axis=-1)
-            prefix = f"{truth}_" if truth else ""
-            found |= self._averages(parts, self.averages, self.macro_over, prefix)
+            families: list[tuple[Any, str]] = [(self.averages, self.macro_over)]
             if truth:
-                found |= self._averages(parts, {"macro_all": "macro"}, "labels", prefix)
-        return found
-
-    def _averages(
-        self,
-        parts: Mapping[str, FloatArray],
-        averages: Average | Sequence[Average] | Mapping[str, Average],
-        macro_over: str,
-        prefix: str,
-    ) -> dict[str, FloatArray]:
-        scores = averaged_scores(
-            **parts,
-            averages=averages,
-            beta=self.beta,
-            zero_division=self.zero_division,
-            macro_over=macro_over,
-        )
-        return {f"{prefix}{name}": values for name, values in scores.values.items()}
+                families.append(({"macro_all": "macro"}, "labels"))
+            for averages, macro_over in families:
+                scores = averaged_scores(
+                    **parts,
+                    averages=averages,
+                    beta=self.beta,
+                    zero_division=self.zero_division,
+                    macro_over=macro_over,
+                )
+                prefix = f"{truth}_" if truth else ""
+                values |= {f"{prefix}{name}": value for name, value in scores.values.items()}
+                undefined |= {f"{prefix}{name}": absent for name, absent in scores.undefined.items()}
+        return AveragedScores(values, undefined)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A score and its bootstrap distribution: percentile bounds and standard deviation (ddof = 1)."""
+    """A score and its bootstrap distribution over the resamples in which the measure is defined.
+
+    Attributes:
+        estimate: The score on the data.
+        low, high: Percentile bounds; None when the measure is defined in no resample.
+        sd: Standard deviation (ddof = 1); 0 for a single defined resample, None for none.
+        undefined_share: Share of resamples, in [0, 1], in which the measure is undefined (its weights sum to
+            0; micro: 0 / 0). They are left out, since no number stands for them.
+    """
 
     estimate: float
-    low: float
-    high: float
-    sd: float
+    low: float | None
+    high: float | None
+    sd: float | None
+    undefined_share: float = 0.0
+
+
+def interval_of(
+    estimate: float, values: FloatArray, undefined: npt.NDArray[np.bool_], *, confidence: float
+) -> Interval:
+    """Return the percentile interval of resampled values, those that are undefined left out.
+
+    Args:
+        estimate: The score on the data.
+        values: Its values in the resamples, (n_resamples,).
+        undefined: Where they are undefined, (n_resamples,).
+        confidence: Coverage, in (0, 1).
+
+    >>> drawn = np.array([1.0, 0.0, 1.0, 1.0])
+    >>> interval_of(1.0, drawn, drawn == 0, confidence=0.9)
+    Interval(estimate=1.0, low=1.0, high=1.0, sd=0.0, undefined_share=0.25)
+    """
+    defined, share = values[~undefined], float(undefined.mean())
+    if not len(defined):
+        return Interval(estimate, None, None, None, share)
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
+    return Interval(estimate, float(low), float(high), spread, share)
+
+
+def warn_undefined(shares: Mapping[str, float]) -> None:
+    """Warn about measures that are undefined in more than 5 % of the resamples.
+
+    Args:
+        shares: Measure -> share of resamples, in [0, 1], in which it is undefined.
+    """
+    often = {name: share for name, share in shares.items() if share > UNDEFINED_LIMIT}
+    if often:
+        worst = max(often, key=often.__getitem__)
+        warnings.warn(
+            f"{len(often)} measures are undefined in more than {UNDEFINED_LIMIT:.0%} of the resamples, most "
+            f"often {worst!r} ({often[worst]:.1%}). These resamples are left out, so the intervals are those "
+            "of test sets in which the measure is defined. More data, or stratify=True, makes it defined.",
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True)
@@ -201,8 +251,7 @@ class RandomizationResult:
         return asdict(self)
 
 
-FloatArray = npt.NDArray[np.float64]
-
+UNDEFINED_LIMIT = 0.05  # above this share of undefined resamples an interval comes with a warning
 _TOLERANCE = 1e-12  # statistics that differ by less are equal: sums in another order differ by rounding
 
 
@@ -226,6 +275,8 @@ def bootstrap_interval(
     """Return percentile intervals of every average by drawing bags with replacement.
 
     The class weights are those of each resample, not of the data, as a new test set would have its own.
+    Resamples in which a measure is undefined are left out of its interval, which tells their share; above 5 %
+    a warning says so.
 
     Args:
         predictions, references: Labels as in `f1_family`; with `track`, records as in `score_track`.
@@ -269,23 +320,29 @@ def bootstrap_interval(
         counts = track_counts_by_bag(statistics)
     rng = np.random.default_rng(seed)
     drawn: dict[str, list[FloatArray]] = {}
+    absent: dict[str, list[npt.NDArray[np.bool_]]] = {}
     lost = [np.zeros(len(counts.labels) + 1) for _ in counts.truths]
     totals = counts.totals()
     supported = [split_counts(totals, len(counts.labels), i)["support"][0] > 0 for i in range(len(lost))]
     for times in drawn_bags(counts, n_resamples, rng, stratify=stratify):
         resampled = counts.sums(times)
-        for name, values in family.scores(counts, resampled).items():
+        scores = family.scores(counts, resampled)
+        for name, values in scores.values.items():
             drawn.setdefault(name, []).append(values)
+            absent.setdefault(name, []).append(scores.undefined[name])
         for place, own in enumerate(supported):
             gone = (split_counts(resampled, len(counts.labels), place)["support"] == 0) & own
             lost[place] += np.append(gone.sum(axis=0), gone.any(axis=1).sum())
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    intervals = {}
-    for name, estimate in family.scores(counts, totals).items():
-        values = np.concatenate(drawn[name])
-        low, high = np.quantile(values, tails)
-        spread = float(values.std(ddof=1)) if n_resamples > 1 else 0.0
-        intervals[name] = Interval(float(estimate[0]), float(low), float(high), spread)
+    intervals = {
+        name: interval_of(
+            float(estimate[0]),
+            np.concatenate(drawn[name]),
+            np.concatenate(absent[name]),
+            confidence=confidence,
+        )
+        for name, estimate in family.scores(counts, totals).values.items()
+    }
+    warn_undefined({name: interval.undefined_share for name, interval in intervals.items()})
     shares = {truth: (gone / n_resamples).tolist() for truth, gone in zip(counts.truths, lost, strict=True)}
     return BootstrapResult(
         intervals=intervals,
@@ -364,8 +421,10 @@ def randomization_test(
     whole = changes.totals()
 
     def differences(exchanged: FloatArray) -> dict[str, FloatArray]:
-        first = family.scores(changes, own + exchanged)
-        second = family.scores(changes, own + whole - exchanged)
+        # An undefined measure counts as `zero_division` here, on the data and in every exchange alike: the
+        # test is exact for any statistic that is defined everywhere.
+        first = family.scores(changes, own + exchanged).values
+        second = family.scores(changes, own + whole - exchanged).values
         return {name: first[name] - second[name] for name in first}
 
     observed = {name: float(value[0]) for name, value in differences(np.zeros_like(own)).items()}

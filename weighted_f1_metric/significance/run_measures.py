@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,75 +148,3 @@ def _first_difference(one: str, other: str) -> tuple[str, str | None, str | None
 
 def _fields(line: str) -> dict[str, str]:
     return {field: value for field, _, value in (part.partition(":") for part in line.split("|") if part)}
-
-
-_SEED_FOLDER = re.compile(r"seed-\d+")
-RUN_FILE = "metrics.json"  # in seed-<n>/ of an output folder of the fine-tuning command
-ARGUMENTS_FILE = "run.json"  # beside its results.json
-
-
-def read_systems(paths: Sequence[str | Path]) -> dict[str, list[Run]]:
-    """Return system -> its runs from files and folders; files of one folder are runs of one system.
-
-    Accepts results of single runs (a flat mapping measure -> number, as `score --json` writes it), an output
-    folder of the fine-tuning command (its `seed-<n>/metrics.json`), and its `results.json`, which holds all
-    seeds. A folder of other JSON files stands for those files. Systems are named by their folders.
-
-    Raises:
-        FileNotFoundError: A path that does not exist, or a folder without results.
-        ValueError: A file that is not a JSON object.
-    """
-    by_folder: dict[Path, list[Path]] = {}
-    for path in map(Path, paths):
-        for file in _files(path):
-            folder = file.parent.parent if _SEED_FOLDER.fullmatch(file.parent.name) else file.parent
-            by_folder.setdefault(folder, []).append(file)
-    systems = {}
-    for folder, name in zip(by_folder, _names(list(by_folder)), strict=True):
-        files = list(dict.fromkeys(by_folder[folder]))
-        if any(file.name == "results.json" for file in files):
-            files = [file for file in files if file.name != ARGUMENTS_FILE]
-        systems[name] = [run for file in files for run in _runs(file)]
-    return systems
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise FileNotFoundError(f"No results at {str(path)!r}: there is no such file or folder.")
-    seeds = [file for file in path.glob(f"seed-*/{RUN_FILE}") if _SEED_FOLDER.fullmatch(file.parent.name)]
-    found = sorted(seeds, key=lambda file: int(file.parent.name.removeprefix("seed-"))) or sorted(
-        file for file in path.glob("*.json") if file.name != ARGUMENTS_FILE
-    )
-    if not found:
-        raise FileNotFoundError(
-            f"No results in the folder {str(path)!r}: it has neither seed-<n>/{RUN_FILE} nor *.json files."
-        )
-    return found
-
-
-def _names(folders: list[Path]) -> list[str]:
-    """Return the last part of each folder's path, the whole path where that would not tell them apart."""
-    short = [folder.resolve().name for folder in folders]
-    return short if len(set(short)) == len(short) else [str(folder) for folder in folders]
-
-
-def _runs(file: Path) -> list[Run]:
-    """Return the runs of one file: itself, or those of its seeds."""
-    try:
-        content: Any = json.loads(file.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        raise ValueError(f"{file} is not JSON: {error}.") from error
-    except RecursionError:
-        raise ValueError(f"{file} nests its JSON too deeply to be read.") from None
-    if not isinstance(content, Mapping):
-        raise ValueError(
-            f"{file} must hold a JSON object measure -> number; it holds a {type(content).__name__}."
-        )
-    seeds = content.get("seeds")
-    if isinstance(seeds, Mapping) and all(
-        isinstance(one, Mapping) and "test" in one for one in seeds.values()
-    ):
-        return [{**one["test"], "signature": content.get("signature")} for one in seeds.values()]
-    return [content]

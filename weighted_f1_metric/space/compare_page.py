@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..commands.compare import two_systems_text
+from ..commands.run_files import read_systems
 from ..significance.comparison import compare_runs
-from ..significance.run_measures import Run, read_systems
+from ..significance.run_measures import Run
 from .pages import Page, download_link, text_html
 from .uploads import UploadError, UploadLimits, checked_upload
 

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..commands.prediction_files import write_json, write_predictions
+from ..commands.files import write_json
+from ..commands.prediction_files import write_predictions
 from ..tracks import score_track
 from .example import NEGATIVE_RELATION, example_predictions, example_track
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import tempfile
@@ -11,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..commands.prediction_files import read_label_file, read_predictions, read_references, read_relations
+from ..commands.label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_file
+from ..commands.prediction_files import read_predictions, read_references, read_relations
 from ..counts import ClassCounts, class_counts
 from ..family import family_from_counts
 from ..figures.plots import plot_class_weights, plot_f1_by_support
@@ -19,7 +19,6 @@ from ..figures.track_figures import draw_track_figures
 from ..signature import data_fingerprint, signature
 from ..tables import RANKING_NAMES, track_notes, track_table, truth_name, twins_note
 from ..tracks import score_track
-from ..validation import quoted
 from ..weighting import AVERAGES
 from .pages import Page, csv_text, download_link, html_table, percent, text_html
 from .uploads import UploadError, UploadLimits, checked_upload
@@ -32,11 +31,6 @@ MAX_LABELS = 2_000
 MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.
 MAX_CLASS_ROWS = 100
-CSV_COLUMNS = {
-    "predictions": ("prediction", "predictions", "pred"),
-    "references": ("reference", "references", "gold"),
-}
-SHARED_CSV_COLUMNS = ("label", "relation")
 MEASURES = ("precision", "recall", "f1")
 FIGURE_CAPTIONS = {
     "averages": "F1 under each average",
@@ -169,50 +163,18 @@ def _labels(text: str, path: str | None, what: str) -> list[str]:
     """The labels of one column."""
     if text.strip() and path:
         raise UploadError(f"The {what} are given twice: clear the pasted text, or remove {Path(path).name}.")
-    if path and Path(path).suffix.lower() == ".csv":
-        return _csv_column(checked_upload(path, what, LIMITS), what)
+    names = GOLD_NAMES if what == "references" else PREDICTED_NAMES
     if path:
-        return read_label_file(checked_upload(path, what, LIMITS))
+        return read_label_file(checked_upload(path, what, LIMITS), names=names)
     if not text.strip():
         raise UploadError(f"There are no {what}; paste them, one label a line, or upload a file.")
     with tempfile.TemporaryDirectory() as folder:
         pasted = Path(folder) / f"pasted {what}"
         pasted.write_text(text, encoding="utf-8")
         try:
-            return read_label_file(checked_upload(pasted, what, LIMITS))
+            return read_label_file(checked_upload(pasted, what, LIMITS), names=names)
         except ValueError as error:
             raise UploadError(str(error).replace(str(pasted), pasted.name)) from None
-
-
-def _csv_column(file: Path, what: str) -> list[str]:
-    """The labels of a CSV file with a header: its column of one of the names for `what`."""
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream)
-            header = [name.strip().lower() for name in next(reader)]
-            names = CSV_COLUMNS[what], SHARED_CSV_COLUMNS
-            found = [[index for index, name in enumerate(header) if name in those] for those in names]
-            columns = found[0] or found[1]
-            if len(columns) != 1:
-                raise UploadError(
-                    f"{file.name}: the first line must name the columns, exactly one of them a column of "
-                    f"{what} ({', '.join((*names[0], *names[1]))}); it names {quoted(header)}."
-                )
-            labels = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise UploadError(
-                        f"{file.name}, line {reader.line_num}: {len(row)} cells, where the header has "
-                        f"{len(header)}."
-                    )
-                labels.append(row[columns[0]].strip())
-    except csv.Error as error:
-        raise UploadError(f"{file.name}, line {reader.line_num}: not valid CSV ({error}).") from None
-    if not labels:
-        raise UploadError(f"{file.name} holds a header and no label.")
-    return labels
 
 
 def _page(parts: Sequence[str]) -> str:

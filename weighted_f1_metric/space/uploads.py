@@ -6,6 +6,7 @@ import codecs
 import functools
 import logging
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Callable
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..commands.files import encoding_of, open_bytes
 from .pages import Page, figure_html, message_box
 
 LOGGER = logging.getLogger(__name__)
 _CHUNK_BYTES = 1 << 20
 _DRAWING = threading.Lock()
-_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13})  # no text file holds these
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f]")  # no text file holds these
 
 NEUTRAL_MESSAGE = (
     "Something went wrong on the server; nothing was scored. The error was logged. Please check the files, "
@@ -51,7 +53,7 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
         limits: the most that is read.
 
     Raises:
-        UploadError: no file, an empty or too large one, too many lines, no UTF-8 text.
+        UploadError: no file, an empty or too large one (its gzip unpacked), too many lines, no text.
     """
     if path is None:
         raise UploadError(f"There is no {what}; upload one.")
@@ -61,22 +63,26 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
         raise UploadError(f"{file.name} is empty.")
     if size > limits.num_bytes:
         raise UploadError(f"{file.name} has {size:,} bytes; at most {limits.num_bytes:,} are read here.")
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    rows = 1
-    with file.open("rb") as stream:
+    decoder = None
+    rows, size = 1, 0
+    with open_bytes(file) as stream:
         while True:
             chunk = stream.read(_CHUNK_BYTES)
+            decoder = decoder or codecs.getincrementaldecoder(encoding_of(chunk))()
             try:
-                decoder.decode(chunk, final=not chunk)
+                text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError:
                 raise UploadError(f"{file.name} is no UTF-8 text (near line {rows:,}).") from None
             if not chunk:
                 break
-            if len(chunk.translate(None, _CONTROL)) < len(chunk):
+            size += len(chunk)
+            if size > limits.num_bytes:
+                raise UploadError(f"{file.name} unpacks to more than {limits.num_bytes:,} bytes.")
+            if _CONTROL.search(text):
                 raise UploadError(
                     f"{file.name} is no text file: it holds control characters (near line {rows:,})."
                 )
-            rows += chunk.count(b"\n")
+            rows += text.count("\n")
     if rows - 1 > limits.num_rows:
         raise UploadError(f"{file.name} has {rows - 1:,} lines; at most {limits.num_rows:,} are read here.")
     return file

@@ -87,9 +87,9 @@ def test_no_sentence_comes_twice_in_a_bag(corpus):
 def test_dev_is_split_off_train_by_row_to_the_row(monkeypatch):
     """The whole stream, with small files: each has exactly its size, and bags stand on both sides."""
     sizes = {"train_nonna.json": 700, "dev.json": 90}
-    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.FULL_SIZES", sizes)
-    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.plan_test", lambda _: [BagPlan(1, (0,))])
-    monkeypatch.setattr("nyt_h_dataset.sample.sample.plan.plan_na", lambda _: iter([("na_rest.json", 3)]))
+    monkeypatch.setattr("nyt_h_dataset.sample.plan.FULL_SIZES", sizes)
+    monkeypatch.setattr("nyt_h_dataset.sample.plan.plan_test", lambda _: [BagPlan(1, (0,))])
+    monkeypatch.setattr("nyt_h_dataset.sample.plan.plan_na", lambda _: iter([("na_rest.json", 3)]))
     found, pairs = Counter(), {"train_nonna.json": set(), "dev.json": set()}
     for name, bag in FullCorpus(random.Random(3)).stream():
         found[name] += len(bag)

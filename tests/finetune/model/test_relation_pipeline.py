@@ -161,6 +161,14 @@ def test_what_cannot_be_used(relations: RelationPipeline, bert_folder: Path) -> 
         RelationPipeline(model=relations.model, tokenizer=load_tokenizer(str(bert_folder)))
 
 
+@pytest.mark.parametrize(
+    "inputs", ["Ann left Bonn.", "[E1] Ann [/E1] left [E2] Bonn [/E2].", b"Ann", None, 7]
+)
+def test_a_bare_text_is_an_error_at_once(relations: RelationPipeline, inputs: object) -> None:
+    with pytest.raises(TypeError, match="head"):
+        relations(inputs)
+
+
 def test_types(bert_folder: Path, tmp_path: Path) -> None:
     saved(bert_folder, tmp_path / "m", "typed_markers")
     relations = pipeline("relation-classification", model=str(tmp_path / "m"))

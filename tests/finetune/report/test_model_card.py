@@ -6,9 +6,17 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from finetune.report.model_card import model_scores, run_card, run_eval_results
+from finetune.report.model_card import (
+    combined_licence,
+    data_config,
+    run_card,
+    run_eval_results,
+    task_scores,
+)
+from nyt_h_dataset.card.benchmark import eval_yaml
 
 NAMES = ("micro", "weighted", "dodrans", "entropy", "macro", "macro_all")
+HEADLINES = ("micro", "dodrans", "macro_all")
 TRUTHS = ("dsgt", "magt", "magt_ds_scope")
 MEAN = {f"{truth}_{name}_f1": 0.5 for truth in TRUTHS for name in NAMES} | {
     "dsgt_auc": 0.3,
@@ -26,7 +34,7 @@ RESULTS = {
     "undefined": [],
     "signature": {truth: f"averages:micro|truth:{truth}" for truth in TRUTHS},
     "selected_by": "dsgt_macro_all_f1",
-    "seeds": {"9": {}, "148": {}},
+    "seeds": {"9": {"test": dict.fromkeys(MEAN, 0.45)}, "148": {"test": dict.fromkeys(MEAN, 0.55)}},
     "data": {
         "name": "nyt_h",
         "fingerprint": "0123456789abcdef",
@@ -87,6 +95,17 @@ with the best dsgt_macro_all_f1 on validation; test selects nothing.
 | entropy | 50.00 ± 1.00 | 50.00 ± 1.00 | 50.00 ± 1.00 | 100.00 | 100.00 | 100.00 |
 | macro | 50.00 ± 1.00 | 50.00 ± 1.00 | 50.00 ± 1.00 | 100.00 | 100.00 | 100.00 |
 | macro, all relations | 50.00 ± 1.00 | 50.00 ± 1.00 | 50.00 ± 1.00 | 100.00 | 100.00 | 100.00 |
+
+Seed 9 alone, whose weights are in this repository:
+
+| F1 in percent | DSGT | MAGT | MAGT (DS scope) | DSGT of echo | MAGT of echo | MAGT (DS scope) of echo |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| micro | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
+| weighted | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
+| dodrans | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
+| entropy | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
+| macro | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
+| macro, all relations | 45.00 | 45.00 | 45.00 | 100.00 | 100.00 | 100.00 |
 
 DSGT scores against the distant labels, MAGT against people; DS scope counts a prediction only on units \
 that have the relation as distant label. The echo copies each unit's own distant labels: what they \
@@ -194,7 +213,7 @@ def test_the_whole_card(card: str) -> None:
     assert read == {
         "language": ["en"],
         "library_name": "transformers",
-        "pipeline_tag": "text-classification",
+        "pipeline_tag": "other",
         "tags": ["relation-classification", "relation-extraction"],
         "datasets": ["user/nyt-h"],
         "metrics": ["f1"],
@@ -203,9 +222,9 @@ def test_the_whole_card(card: str) -> None:
     assert index[0]["results"][0]["dataset"] == {
         "type": "user/nyt-h",
         "name": "NYT-H",
-        "config": "sent2sent",
+        "config": "sentence",
         "split": "test",
-        "args": {"fingerprint": "0123456789abcdef"},
+        "args": {"track": "sent2sent", "fingerprint": "0123456789abcdef"},
     }
 
 
@@ -216,20 +235,62 @@ def test_rows_without_entities_in_bags() -> None:
 
 def test_machines_read_every_f1_with_its_signature(card: str) -> None:
     found = {result.metric_name: result for result in ModelCard(card).data.eval_results}
-    assert set(found) == {f"{truth}_{name}_f1" for truth in TRUTHS for name in NAMES}
-    for name, result in found.items():
+    names = {f"{truth}_{name}_f1" for truth in TRUTHS for name in NAMES}
+    assert set(found) == {f"{name}, {of}" for name in names for of in ("mean of 2 seeds", "seed 9")}
+    for name in names:
         truth = max((truth for truth in TRUTHS if name.startswith(truth)), key=len)
-        signature = {"signature": f"averages:micro|truth:{truth}", "n": 2, "sd": 0.01}
-        assert (result.metric_value, result.metric_args) == (MEAN[name], signature)
+        signature = f"averages:micro|truth:{truth}"
+        mean, own = found[f"{name}, mean of 2 seeds"], found[f"{name}, seed 9"]
+        assert mean.metric_value == MEAN[name]
+        assert mean.metric_args == {"signature": signature, "n": 2, "sd": 0.01}
+        assert (own.metric_value, own.metric_args) == (0.45, {"signature": signature, "n": 1, "seed": "9"})
 
 
-def test_the_other_form_that_machines_read() -> None:
-    entries = parse_eval_result_entries(yaml.safe_load(run_eval_results(RESULTS, dataset_id="user/nyt-h")))
-    assert {entry.task_id: entry.value for entry in entries} == {
-        f"sent2sent_{score.name}": MEAN[score.name] for score in model_scores(RESULTS)
-    }
-    assert {entry.dataset_id for entry in entries} == {"user/nyt-h"}
-    assert entries[0].notes == "signature averages:micro|truth:dsgt, n 2, sd 0.01"
+def eval_entries(results: dict, **options: str) -> list:
+    text = run_eval_results(results, dataset_id="user/nyt-h", **options)
+    return parse_eval_result_entries(yaml.safe_load(text))
+
+
+def test_the_form_that_the_hub_shows_has_the_tasks_of_the_benchmark_and_no_others() -> None:
+    tasks = {task["id"]: task for task in yaml.safe_load(eval_yaml(name="NYT-H"))["tasks"]}
+    for track in ("sent2sent", "bag2sent", "bag2bag"):
+        results = {**RESULTS, "track": track}
+        entries = eval_entries(results, repo_id="user/re", seed="9", date="2026-01-31")
+        assert {entry.task_id for entry in entries} == {task for task in tasks if task.startswith(track)}
+        assert {tasks[entry.task_id]["config"] for entry in entries} == {data_config(results)}
+    values = {entry.task_id: entry.value for entry in entries}
+    assert values == {f"bag2bag_magt_{name}_f1": MEAN[f"magt_{name}_f1"] for name in HEADLINES}
+    entry = entries[0]
+    assert (entry.dataset_id, entry.date) == ("user/nyt-h", "2026-01-31")
+    assert entry.source_url == "https://huggingface.co/user/re/blob/main/results.json"
+    for part in ("mean of 2 seeds", "seed 9", "0.4500", "averages:micro|truth:magt"):
+        assert part in entry.notes
+
+
+def test_the_revision_of_the_data_stands_in_every_entry() -> None:
+    results = {**RESULTS, "arguments": {**RESULTS["arguments"], "dataset_revision": "abc"}}
+    assert {entry.dataset_revision for entry in eval_entries(results)} == {"abc"}
+
+
+def test_data_without_manual_labels_have_no_task() -> None:
+    assert task_scores({**RESULTS, "mean": {"dsgt_micro_f1": 0.5}}) == {}
+
+
+def test_a_synthetic_run_says_so() -> None:
+    results = {**RESULTS, "data": {**RESULTS["data"], "synthetic": True}}
+    card = ModelCard(run_card(results))
+    assert "synthetic" in card.data.tags
+    assert "Synthetic data" in card.text
+    assert "synthetic" in card.data.eval_results[0].dataset_name
+    assert "synthetic" not in run_card(RESULTS).lower()
+
+
+def test_the_licence_stands_in_the_card() -> None:
+    held = combined_licence({"the data D": {"license": "mit"}, "the encoder E": {"license": "mit"}})
+    card = ModelCard(run_card(RESULTS, licence=held))
+    assert card.data.license == "mit"
+    assert "the data D" in card.text
+    assert ModelCard(run_card(RESULTS, licence=combined_licence({}))).data.license is None
 
 
 def test_one_seed_of_data_without_human_labels_on_the_hub() -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from weighted_f1_metric.commands.compare import add_compare_parser
-from weighted_f1_metric.significance.run_measures import read_systems
+from weighted_f1_metric.commands.run_files import read_systems
 
 SIGNATURE = {"magt": "truth:magt|data:abc|v:0.1.0", "dsgt": "truth:dsgt|data:abc|v:0.1.0"}
 
@@ -171,8 +171,24 @@ def test_files_that_hold_no_results_are_named(systems):
     with pytest.raises(FileNotFoundError, match=r"empty': it has neither seed-<n>/metrics.json nor \*.json"):
         compare(systems / "ptr", systems / "empty")
     (systems / "recent" / "2.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"recent/2.json is not JSON"):
+    with pytest.raises(ValueError, match=r"recent/2.json, line 1: not valid JSON"):
         compare(systems / "ptr", systems / "recent")
     (systems / "recent" / "2.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(ValueError, match=r"2.json must hold a JSON object .* it holds a list"):
         compare(systems / "ptr", systems / "recent")
+
+
+@pytest.mark.parametrize("key", ["magt_dodrans_f1", "micro_f1", "auc", "precision_at_50", "macro_recall"])
+def test_percentages_are_no_fractions(systems, key):
+    write(systems / "x" / "0.json", {"loss": 62.5, "micro_f1": 0.5, key: 1.0})
+    assert read_systems([systems / "x"])["x"][0][key] == 1.0
+    write(systems / "x" / "0.json", {"micro_f1": 0.5, key: 62.5})
+    with pytest.raises(ValueError, match=rf"x/0.json.*{key}.*62\.5"):
+        read_systems([systems / "x"])
+
+
+@pytest.mark.parametrize("again", ["link", "ptr/../ptr", "ptr/0.json"])
+def test_a_folder_given_twice_counts_once(systems, again, monkeypatch):
+    (systems / "link").symlink_to(systems / "ptr")
+    monkeypatch.chdir(systems)
+    assert {name: len(runs) for name, runs in read_systems(["ptr", again]).items()} == {"ptr": 3}

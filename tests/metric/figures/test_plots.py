@@ -248,7 +248,7 @@ def test_crossings_are_marked_on_the_line():
 
 def test_no_display_is_touched():
     code = (
-        "import sys; from weighted_f1_metric import plots;"
+        "import sys; from weighted_f1_metric.figures import plots;"
         "from weighted_f1_metric.counts import class_counts;"
         "assert 'matplotlib' not in sys.modules;"
         "plots.plot_class_weights(class_counts(predictions=['a'], references=['a']));"

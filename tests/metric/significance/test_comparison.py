@@ -285,3 +285,38 @@ def test_nested_results_become_flat_keys():
         "fast": True,
     }
     assert run_measures(run) == {"magt_micro_f1": 0.5, "magt_auc": None, "timing/train/seconds": 3.0}
+
+
+def one(a, b):
+    return compare_runs(runs_a=[{"macro_f1": v} for v in a], runs_b=[{"macro_f1": v} for v in b])["macro_f1"]
+
+
+@pytest.mark.parametrize(("b", "difference"), [([0.3, 0.3], 0.0), ([0.4, 0.4], -0.1)])
+def test_variance_that_is_rounding_is_none(b, difference):
+    result = one([0.1 + 0.2, 0.3], b)
+    assert (result.sd_a, result.sd_b) == (0.0, 0.0)
+    assert (result.p_value, result.cohens_d, result.hedges_g, result.effect) == (None, None, None, None)
+    assert result.reason == "both variances are zero"
+    assert result.difference == pytest.approx(difference, abs=1e-15)
+    assert (result.difference == 0) == (difference == 0)
+
+
+def test_variance_just_above_rounding_is_kept():
+    result = one([0.3, 0.3 + 1e-13], [0.4, 0.4 + 1e-13])
+    assert result.sd_a > 0
+    assert result.p_value < 1e-10
+
+
+def test_values_whose_squares_leave_the_floats():
+    runs_a, runs_b = [{"loss": 1e200}, {"loss": 3e200}], [{"loss": 1e-200}, {"loss": 3e-200}]
+    result = compare_runs(runs_a=runs_a, runs_b=runs_b)["loss"]
+    assert result.cohens_d == pytest.approx(2.0)
+    assert result.sd_b == pytest.approx(2**0.5 * 1e-200)
+
+
+@pytest.mark.parametrize("bad", [math.nan, -0.1, 1.1, math.inf])
+def test_holm_takes_p_values_only(bad):
+    with pytest.raises(ValueError, match=r"p_values\[1\]"):
+        holm_adjusted([0.01, bad])
+    with pytest.raises(TypeError, match=r"p_values\[0\]"):
+        holm_adjusted([None, 0.01])

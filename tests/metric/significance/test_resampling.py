@@ -213,7 +213,13 @@ def test_result_becomes_plain_json():
     other = randomization_test(
         predictions_a=first, predictions_b=second, references=gold, seed=0, n_resamples=10, **OPTIONS
     ).to_json()
-    assert json.loads(json.dumps(one))["intervals"]["micro_f1"].keys() == {"estimate", "low", "high", "sd"}
+    assert json.loads(json.dumps(one))["intervals"]["micro_f1"].keys() == {
+        "estimate",
+        "low",
+        "high",
+        "sd",
+        "undefined_share",
+    }
     assert json.loads(json.dumps(other))["p_values"].keys() == other["differences"].keys()
 
 
@@ -291,3 +297,44 @@ def test_labels_may_come_in_any_kind_of_array():
     assert expected.intervals["micro_f1"].estimate == pytest.approx(2 / 3)
     assert bootstrap_interval(**given, labels=np.array([0, 1, 2])) == expected
     assert bootstrap_interval(**given, labels=pa.array([0, 1, 2])) == expected
+
+
+def test_resamples_without_a_defined_measure_are_left_out_and_told():
+    gold = ["NA"] * 60 + ["r"] * 2
+    with pytest.warns(UserWarning, match="micro_precision"):
+        result = bootstrap_interval(predictions=gold, references=gold, negative_label="NA", seed=0)
+    missed = (60 / 62) ** 62  # no row of r is drawn
+    for interval in result.intervals.values():
+        assert (interval.low, interval.high, interval.sd) == (1.0, 1.0, 0.0)
+        assert interval.undefined_share == pytest.approx(missed, abs=0.02)
+
+
+def test_the_rest_of_the_resamples_gives_the_interval():
+    """Two rows drawn of two: with probability 1/4 both are the row without a class."""
+    with pytest.warns(UserWarning, match="entropy_precision"):
+        result = bootstrap_interval(
+            predictions=["r", "NA"],
+            references=["r", "NA"],
+            negative_label="NA",
+            seed=0,
+            zero_division=1.0,
+            n_resamples=2000,
+        )
+    assert result.intervals["macro_f1"].undefined_share == pytest.approx(0.25, abs=0.05)
+    assert result.to_json()["intervals"]["macro_f1"]["undefined_share"] > 0
+
+
+def test_a_measure_that_no_resample_defines_has_no_interval():
+    with pytest.warns(UserWarning, match="precision"):
+        result = bootstrap_interval(
+            predictions=["NA", "NA"], references=["a", "b"], negative_label="NA", seed=0, n_resamples=50
+        )
+    interval = result.intervals["micro_precision"]
+    assert (interval.low, interval.high, interval.sd, interval.undefined_share) == (None, None, None, 1.0)
+    assert result.intervals["micro_recall"].undefined_share == 0.0
+
+
+def test_no_warning_where_every_resample_is_defined(recwarn):
+    gold = ["a", "b"] * 20
+    bootstrap_interval(predictions=gold, references=gold, seed=0, n_resamples=50)
+    assert not recwarn.list

@@ -1,0 +1,207 @@
+"""Files in and out, for all commands: text from paths, pipes and standard input, JSON, whole files written.
+
+A file may be gzipped (its first bytes say so, whatever it is called) and may start with a byte order mark of
+UTF-8, UTF-16 or UTF-32; without one it is UTF-8. `-` is standard input or output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+STANDARD = "-"
+# The longer marks first: that of UTF-32 starts like that of UTF-16.
+BYTE_ORDER_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | os.PathLike[str], *, hint: str = "") -> Iterator[IO[bytes]]:
+    """Open a file, a pipe or standard input for reading, its gzip unpacked.
+
+    Args:
+        path: The path, or "-".
+        hint: What the message about a missing file adds.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: A folder; gzip that is broken or cut.
+    """
+    with contextlib.ExitStack() as opened:
+        if str(path) == STANDARD:
+            stream: Any = sys.stdin.buffer
+        else:
+            if not os.path.exists(path):
+                raise FileNotFoundError(f"There is no file {path}.{f' {hint}' if hint else ''}")
+            if os.path.isdir(path):
+                raise ValueError(f"{path} is a folder; a file is needed here.")
+            stream = opened.enter_context(open(path, "rb"))
+        if stream.peek(2)[:2] == b"\x1f\x8b":
+            stream = opened.enter_context(gzip.GzipFile(fileobj=stream))
+        try:
+            yield stream
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{path}: gzip that cannot be unpacked ({error}).") from None
+
+
+def encoding_of(head: bytes) -> str:
+    """Return the encoding that a byte order mark names, or UTF-8.
+
+    >>> encoding_of("é".encode("utf-16")), encoding_of(b"a")
+    ('utf-16', 'utf-8')
+    """
+    return next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
+
+
+def read_text(path: str | os.PathLike[str], *, hint: str = "") -> str:
+    """Return the text of a file, without byte order mark.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: As `open_bytes`; bytes that are no text, with the line.
+    """
+    with open_bytes(path, hint=hint) as stream:
+        content = stream.read()
+    encoding = encoding_of(content)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        name = encoding.removesuffix("-sig").upper()
+        raise ValueError(f"{path}, line {line}: not {name} text ({error.reason}).") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(
+            f"{path}, line {line}: a NUL character, as in UTF-16 without its mark; save as UTF-8."
+        )
+    return text
+
+
+def read_json(path: str | os.PathLike[str], *, hint: str = "") -> Any:
+    """Return the one JSON value that a file holds.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: As `read_text` and `json_values`.
+    """
+    return _parsed(read_text(path, hint=hint), path, 1)
+
+
+def read_json_records(path: str | os.PathLike[str], *, hint: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return the records of a JSON-lines or JSON-array file, each with its place; blank lines hold none.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: As `read_text` and `json_values`; a value that is no object; a file without records.
+    """
+    records = json_values(read_text(path, hint=hint), path)
+    for where, record in records:
+        if not isinstance(record, dict):
+            raise ValueError(f"{where}: expected a JSON object; got {record!r:.60}.")
+    if not records:
+        raise ValueError(f"{path} holds no records.")
+    return records
+
+
+def json_values(text: str, path: str | os.PathLike[str]) -> list[tuple[str, Any]]:
+    """Return the values of JSON lines or of a JSON array, each with its place: "FILE, line 3" or "entry 3".
+
+    Args:
+        text: The content of the file; only line feeds end a line.
+        path: How messages call the file.
+
+    Raises:
+        ValueError: A line that is not one JSON value, NaN or Infinity (which are not JSON), a key that stands
+            twice in one object, nesting or numbers beyond what Python reads; with file and line.
+    """
+    if text.lstrip()[:1] == "[":
+        entries = _parsed(text, path, 1)
+        return [(f"{path}, entry {number}", value) for number, value in enumerate(entries, start=1)]
+    return [
+        (f"{path}, line {number}", _parsed(line, path, number))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+
+
+def _parsed(text: str, path: str | os.PathLike[str], number: int) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        line = number + error.lineno - 1
+        place = f"{error.msg}, column {error.colno}"
+        raise ValueError(f"{path}, line {line}: not valid JSON ({place}).") from None
+    except RecursionError:
+        raise ValueError(f"{path}, line {number}: JSON that nests too deeply to be read.") from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise ValueError(f"{path}, line {number}: a number has too many digits to be read.") from None
+    except _NotJsonError as error:
+        raise ValueError(f"{path}, line {number}: {error}.") from None
+
+
+class _NotJsonError(Exception):
+    """What Python's decoder takes and JSON does not have."""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NotJsonError(f"{name} is not JSON; write a finite number")
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotJsonError(f"the key {twice!r} stands twice in one object")
+    return values
+
+
+# json.loads would build a decoder for each line.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_distinct_keys)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 text file, whole or not at all; the folder is made when it is not there.
+
+    Standard output ("-") and what is no plain file (a pipe, /dev/stdout) are written to as they are.
+
+    Raises:
+        OSError: The folder cannot be made or written.
+    """
+    if str(path) == STANDARD:
+        sys.stdout.write(text)
+        return
+    file = Path(path)
+    if file.exists() and not file.is_file():
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Write `content` as indented JSON.
+
+    Raises:
+        ValueError: NaN or an infinity in `content`, which JSON does not have.
+        OSError: The folder cannot be made or written.
+    """
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

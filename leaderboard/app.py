@@ -21,13 +21,13 @@ if not __package__:  # in a Space this file is run as a script
 import gradio as gr
 from starlette.middleware import Middleware
 
-from leaderboard.board import AVERAGES, MEASURES, TRUTHS, board_html, rank_figure, records_of
+from leaderboard.board import AVERAGES, MEASURES, board_html, rank_figure, records_of
 from leaderboard.examples import example_records
-from leaderboard.gold_data import TRACKS, GoldData, read_gold_data
+from leaderboard.gold_data import GoldData, read_gold_data
 from leaderboard.hub_results import HubResults
 from leaderboard.local_results import LocalResults
 from leaderboard.submission import LIMITS, scored_record
-from weighted_f1_metric import space
+from weighted_f1_metric import TRACKS, TRUTH_NAMES, space
 
 NUM_AT_A_TIME, NUM_WAITING = 4, 300
 FORMAT = """
@@ -50,14 +50,14 @@ class Board:
 
     def view(self, track: str, truth: str, sort_by: str) -> space.Page:
         """The table and the picture of one track and truth."""
-        choices = {"track": (track, TRACKS), "truth": (truth, TRUTHS), "sort_by": (sort_by, MEASURES)}
+        choices = {"track": (track, TRACKS), "truth": (truth, TRUTH_NAMES), "sort_by": (sort_by, MEASURES)}
         for name, (value, known) in choices.items():
             if value not in known:
                 raise space.UploadError(f"`{name}` must be one of {', '.join(known)}; got {value!r:.40}.")
         signature = self.echo[track]["signatures"].get(truth)
         if signature is None:
             raise space.UploadError(
-                f"This test set has no answers for {TRUTHS[truth]}; choose another truth."
+                f"This test set has no answers for {TRUTH_NAMES[truth]}; choose another truth."
             )
         records = [record for record in [*self.examples, *self.results.records()] if record["track"] == track]
         chosen = records_of(records, track=track, truth=truth, signature=signature)
@@ -70,9 +70,8 @@ class Board:
     @staticmethod
     def _figures(records: Any, truth: str, sort_by: str) -> dict[str, Any]:
         figure = rank_figure(records, truth=truth, sort_by=sort_by)
-        return (
-            {} if figure is None else {f"The place of each model under each average, {TRUTHS[truth]}": figure}
-        )
+        caption = f"The place of each model under each average, {TRUTH_NAMES[truth]}"
+        return {} if figure is None else {caption: figure}
 
     def submit(self, name: str, link: str, track: str, predictions_file: str | None) -> space.Page:
         """Scores and keeps a submission."""
@@ -82,7 +81,7 @@ class Board:
         self.results.append(record)
         header = [
             "F1 in percent",
-            *(title for truth, title in TRUTHS.items() if truth in record["signatures"]),
+            *(title for truth, title in TRUTH_NAMES.items() if truth in record["signatures"]),
         ]
         rows = [
             [title, *(space.percent(record["scores"][f"{truth}_{key}"]) for truth in record["signatures"])]
@@ -121,7 +120,7 @@ def build(board: Board) -> gr.Blocks:
                     list(TRACKS), value="bag2bag", label="Track", min_width=140, elem_id="track"
                 )
                 truth = gr.Dropdown(
-                    [(title, key) for key, title in TRUTHS.items()], value="magt", label="Truth",
+                    [(title, key) for key, title in TRUTH_NAMES.items()], value="magt", label="Truth",
                     min_width=140, elem_id="truth",
                 )  # fmt: skip
                 order = gr.Dropdown(

@@ -6,12 +6,11 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weighted_f1_metric import comparable, space
+from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TRUTHS = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
 # The averages that are compared, then the other measures; key without the truth -> title.
 AVERAGES = {
     "micro_f1": "micro F1",
@@ -93,7 +92,7 @@ def board_html(records: Sequence[Record], *, truth: str, sort_by: str, echo: Map
     heads = {key: _HEADS.get(key, title.removesuffix(" F1")) for key, title in MEASURES.items()}
     header = ["model", "place", *("↓ " * (key == sort_by) + head for key, head in heads.items())]
     notes = (
-        f"{len(records)} models under {TRUTHS[truth]}, sorted by {MEASURES[sort_by]}. All in percent: "
+        f"{len(records)} models under {TRUTH_NAMES[truth]}, sorted by {MEASURES[sort_by]}. All in percent: "
         "the averages are of F1, P is precision, R recall."
     )
     if marks:
@@ -147,8 +146,8 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figur
         heights = [place for key in AVERAGES if (place := ranks[key][row]) is not None]
         if len(heights) < len(AVERAGES):
             continue
-        colour = _COLOURS[number % len(_COLOURS)]
-        style = ("-", "--", ":")[number // len(_COLOURS) % 3]
+        colour = COLOURS[number % len(COLOURS)]
+        style = ("-", "--", ":")[number // len(COLOURS) % 3]
         axes.plot(across, heights, color=colour, linestyle=style, marker="o", linewidth=2, markersize=6)
         name = records[row]["name"]
         short = name if len(name) <= MAX_DRAWN_NAME else f"{name[: MAX_DRAWN_NAME - 1]}…"
@@ -159,13 +158,9 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figur
             va="center", fontsize=9, color=colour, parse_math=False, annotation_clip=False,
         )  # fmt: skip
     axes.set_xticks(across, [title.replace(" F1", "").replace(", ", ",\n") for title in AVERAGES.values()])
-    axes.set_ylabel(f"place under {TRUTHS[truth]}")
+    axes.set_ylabel(f"place under {TRUTH_NAMES[truth]}")
     axes.invert_yaxis()
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="x", color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-# Okabe and Ito (2008) without their yellow, which is too light for lines on white.
-_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

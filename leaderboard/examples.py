@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weighted_f1_metric import VERSION, space
+from weighted_f1_metric import TRACKS, VERSION, space
 
-from .gold_data import TRACKS, GoldData
+from .gold_data import GoldData
 from .submission import flat_numbers
 
 

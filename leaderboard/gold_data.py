@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weighted_f1_metric import read_references, read_relations, score_track, space
+from weighted_f1_metric import read_references, read_relations, score_track, space, unit_id_key
 
-TRACKS = ("sent2sent", "bag2sent", "bag2bag")
 FILES = ("test.json", "rel2id.json")
 NEGATIVE_RELATION = "NA"
 
@@ -45,7 +44,7 @@ class GoldData:
 
     def echo(self, track: str) -> dict[str, Any]:
         """The scores of copying the distant labels, with the signatures of the track."""
-        key = "bag_id" if track == "bag2bag" else "instance_id"
+        key = unit_id_key(track)
         ids = dict.fromkeys(row[key] for row in self.references)
         scores = self.score(track, [{key: unit, "pred": NEGATIVE_RELATION} for unit in ids])
         return {**scores["echo"], "signatures": scores["signatures"]}

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weighted_f1_metric import VERSION, parse_signature, read_predictions, space
+from weighted_f1_metric import TRACKS, TRUTHS, VERSION, parse_signature, read_predictions, space
 
-from .board import MEASURES, TRUTHS
-from .gold_data import TRACKS, GoldData
+from .board import MEASURES
+from .gold_data import GoldData
 
 LIMITS = space.UploadLimits(num_bytes=64_000_000, num_rows=200_000)
 MAX_NAME_LENGTH = 60

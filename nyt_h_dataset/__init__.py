@@ -7,6 +7,8 @@ mentioned.
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
+from .corpus_tools.judging import MergedJudgments, merge_judgments, write_pool_sheet, write_sample_sheet
+from .corpus_tools.pool import Order, Pool, choose_pairs
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
@@ -22,15 +24,22 @@ __all__ = [
     "Conversion",
     "Judged",
     "Located",
+    "MergedJudgments",
     "NytH",
+    "Order",
+    "Pool",
     "SampleInfo",
     "build_corpus",
+    "choose_pairs",
     "cohen_kappa",
     "convert_corpus",
     "load_nyt_h",
     "locate",
     "mention_counts",
     "merge_answers",
+    "merge_judgments",
+    "write_pool_sheet",
     "write_sample",
+    "write_sample_sheet",
     "write_sheet",
 ]

@@ -9,7 +9,7 @@ from .commands.prediction_files import read_predictions, read_references, read_r
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
-from .figures.plots import plot_averages, plot_class_weights, plot_exponent_curve, plot_f1_by_support
+from .figures.plots import COLOURS, plot_averages, plot_class_weights, plot_exponent_curve, plot_f1_by_support
 from .figures.ranking_plots import (
     plot_coverage_panels,
     plot_pr_curves,
@@ -31,26 +31,46 @@ from .significance.comparison import Comparison, compare_runs, holm_adjusted
 from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
-from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table, truth_name
-from .track_statistics import TrackStatistics, track_statistics
-from .tracks import score_track
+from .table import Table, percent
+from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table
+from .track_statistics import (
+    TrackStatistics,
+    resolve_truths,
+    statistics_of_units,
+    track_statistics,
+    truth_pairs,
+)
+from .tracks import ScoredTrack, score_track, score_units, scored_track
 from .trainer_hook import make_compute_metrics
+from .unit_predictions import UnitPredictions, predictions_of_ids, read_unit_predictions
+from .units import TRACKS, TRUTH_NAMES, TRUTHS, Units, read_units, truth_name, unit_id_key
 from .unjudged.bounds import magt_bounds, order_bounds
+from .unjudged.estimation import Estimate, MagtEstimate, estimate_magt
 from .weighting import AVERAGES, check_desiderata, class_weights
 
 __version__ = VERSION
 
 __all__ = [
     "AVERAGES",
+    "COLOURS",
     "SIGNIFICANCE_LEVEL",
+    "TRACKS",
+    "TRUTHS",
+    "TRUTH_NAMES",
     "VERSION",
     "AveragedScores",
     "ClassCounts",
     "Comparison",
+    "Estimate",
+    "MagtEstimate",
     "PRCurve",
     "RankAgreement",
+    "ScoredTrack",
     "Signature",
+    "Table",
     "TrackStatistics",
+    "UnitPredictions",
+    "Units",
     "agreement_table",
     "average_scores",
     "averaged_scores",
@@ -64,6 +84,7 @@ __all__ = [
     "compare_runs",
     "data_fingerprint",
     "draw_track_figures",
+    "estimate_magt",
     "exponent_curve",
     "f1_family",
     "family_from_counts",
@@ -74,6 +95,7 @@ __all__ = [
     "order_bounds",
     "p_text",
     "parse_signature",
+    "percent",
     "plot_averages",
     "plot_class_weights",
     "plot_coverage_panels",
@@ -83,22 +105,31 @@ __all__ = [
     "plot_pr_panels",
     "plot_relation_coverage",
     "pr_curve",
+    "predictions_of_ids",
     "randomization_test",
     "rank_systems",
     "ranking_measures",
     "read_predictions",
     "read_references",
     "read_relations",
+    "read_unit_predictions",
+    "read_units",
     "reference_table",
+    "resolve_truths",
     "score_track",
+    "score_units",
+    "scored_track",
     "signature",
     "space",
+    "statistics_of_units",
     "statistics_table",
     "track_coverage",
     "track_curve",
     "track_statistics",
     "track_table",
     "truth_name",
+    "truth_pairs",
+    "unit_id_key",
     "write_figures",
     "write_predictions",
     "write_track_figures",

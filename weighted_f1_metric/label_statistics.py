@@ -11,6 +11,7 @@ from typing import Any
 
 from .columns import Label, read_labels, wrong_label
 from .counts import class_counts
+from .table import Table, number, percent
 
 
 def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dict[str, int | float | None]:
@@ -77,25 +78,20 @@ def statistics_table(statistics: dict[str, dict[str, int | float | None]]) -> st
     | --- | ---: | ---: | ---: | ---: | ---: | ---: |
     | test | 3 | 4 | 25.0 | 2.83 | 1.89 | 2.00 |
     """
-    lines = [
-        "| data | relations | samples | % negative | perplexity | without negative | imbalance ratio |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for name, row in statistics.items():
-        fraction = row["negative_fraction"]
-        cells = [
-            name.replace("|", "\\|"),
+    rows = [
+        [
+            name,
             str(row["num_relations"]),
             str(row["num_samples"]),
-            "–" if fraction is None else f"{100 * fraction:.1f}",
+            percent(row["negative_fraction"], digits=1),
             *(
-                _two_places(row[key])
+                number(row[key], ".2f")
                 for key in ("perplexity", "perplexity_without_negative", "imbalance_ratio")
             ),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _two_places(value: int | float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+        for name, row in statistics.items()
+    ]
+    header = [
+        "data", "relations", "samples", "% negative", "perplexity", "without negative", "imbalance ratio",
+    ]  # fmt: skip
+    return Table(header, rows).markdown()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .significance.comparison import Comparison, f1_measure
 from .significance.rank_agreement import RankAgreement
+from .table import MISSING, Table, number, percent
+from .units import TRUTHS, truth_name
 from .weighting import AVERAGES
 
-COLUMN_TITLES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
 MACRO_ALL_TITLE = "macro, all relations"
 RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
@@ -41,32 +42,43 @@ def track_table(
     Raises:
         ValueError: `scores` holds no F score under any prefix.
     """
+    return averages_by_truth(scores, echo=echo, sd=sd).markdown()
+
+
+def averages_by_truth(
+    scores: Mapping[str, Any], *, echo: Mapping[str, Any] | None = None, sd: Mapping[str, Any] | None = None
+) -> Table:
+    """The table that `track_table` writes."""
     reference = scores.get("echo") if echo is None else echo
     measure = "fbeta" if any(str(key).endswith("_fbeta") for key in scores) else "f1"
-    prefixes = [prefix for prefix in COLUMN_TITLES if f"{prefix}_macro_all_{measure}" in scores]
+    prefixes = [prefix for prefix in TRUTHS if f"{prefix}_macro_all_{measure}" in scores]
     if not prefixes:
         raise ValueError(
-            f"`scores` holds none of the prefixes {', '.join(COLUMN_TITLES)}; pass what score_track returns."
+            f"`scores` holds none of the prefixes {', '.join(TRUTHS)}; pass what score_track returns."
         )
-    rows = {average: average for average in _averages(scores, prefixes[0], measure)}
+    rows = {average: average for average in average_names(scores, prefixes[0], measure)}
     rows["macro_all"] = MACRO_ALL_TITLE
     unit = "F1" if measure == "f1" else "F-beta"
-    titles = [COLUMN_TITLES[prefix] for prefix in prefixes]
+    titles = [truth_name(prefix) for prefix in prefixes]
     header = [f"{unit} in percent", *titles]
     if reference:
         header += [f"{title} of echo" for title in titles]
-    lines = [_line(header), "| --- | " + " | ".join(["---:"] * (len(header) - 1)) + " |"]
+    table = []
     for average, title in rows.items():
         keys = [f"{prefix}_{average}_{measure}" for prefix in prefixes]
-        cells = [_percent(scores.get(key), None if sd is None else sd.get(key)) for key in keys]
+        cells = [percent(scores.get(key), None if sd is None else sd.get(key)) for key in keys]
         if reference:
-            cells += [_percent(reference.get(key), None) for key in keys]
-        lines.append(_line([title, *cells]))
-    return "\n".join(lines)
+            cells += [percent(reference.get(key)) for key in keys]
+        table.append([title, *cells])
+    return Table(header, table)
 
 
-def _averages(scores: Mapping[str, Any], prefix: str, measure: str) -> list[str]:
-    """The averages in `scores`: those of [B] in its order, then others in theirs."""
+def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -> list[str]:
+    """The averages of a truth in `scores`, macro over all relations aside: [B]'s in its order, then others.
+
+    >>> average_names({"magt_macro_f1": 0.5, "magt_micro_f1": 0.5, "magt_ds_scope_n^0_f1": 0.5}, "magt")
+    ['micro', 'macro']
+    """
     names = []
     for key in scores:
         text = str(key)
@@ -77,17 +89,6 @@ def _averages(scores: Mapping[str, Any], prefix: str, measure: str) -> list[str]
         if name not in ("macro_all", "max") and not name.startswith("ds_scope_"):
             names.append(name)
     return [name for name in AVERAGES if name in names] + [name for name in names if name not in AVERAGES]
-
-
-def _percent(value: Any, deviation: Any) -> str:
-    if value is None:
-        return "-"
-    text = f"{100 * float(value):.2f}"
-    return text if deviation is None else f"{text} ± {100 * float(deviation):.2f}"
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def track_notes(scores: Mapping[str, Any]) -> list[str]:
@@ -114,18 +115,6 @@ def twins_note(scores: Mapping[str, Any]) -> str:
 
 
 SIGNIFICANCE_LEVEL = 0.05
-
-# What readers call a truth; the empty prefix is a score without tracks.
-TRUTH_NAMES = {"": "", "dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
-
-
-def truth_name(truth: str) -> str:
-    """Return what tables call a truth prefix.
-
-    >>> truth_name("magt_ds_scope"), truth_name("test_magt")
-    ('MAGT (DS scope)', 'test_magt')
-    """
-    return TRUTH_NAMES.get(truth, truth)
 
 
 def comparison_table(
@@ -155,7 +144,7 @@ def comparison_table(
     | Cohen's d | 2.1 (huge) |
     | Hedges' g | 1.2 |
     """
-    return reference_table({name_b: compared}, reference=name_a, truth=truth)
+    return against_reference({name_b: compared}, reference=name_a, truth=truth).markdown()
 
 
 def reference_table(
@@ -171,6 +160,13 @@ def reference_table(
     Raises:
         ValueError: A comparison holds no F1 average of this truth, or there is none.
     """
+    return against_reference(others, reference=reference, truth=truth).markdown()
+
+
+def against_reference(
+    others: Mapping[str, Mapping[str, Comparison]], *, reference: str, truth: str = ""
+) -> Table:
+    """The table that `reference_table` writes."""
     blocks = {name: _f1_averages(compared, truth) for name, compared in others.items()}
     for name, columns in blocks.items():
         if not columns:
@@ -185,30 +181,27 @@ def reference_table(
     averages = next(iter(blocks.values()))
     first = next(iter(averages.values()))
     label = " ".join(filter(None, [truth_name(truth), "F1 (%)"]))
-    lines = [f"| {label} | {' | '.join(averages)} |", f"| --- |{' ---: |' * len(averages)}"]
-    lines.append(
-        _row(f"{reference} (n = {first.n_a})", [_mean_and_sd(c.mean_a, c.sd_a) for c in averages.values()])
-    )
+    rows = [
+        [
+            f"{reference} (n = {first.n_a})",
+            *(percent(c.mean_a, c.sd_a, digits=1) for c in averages.values()),
+        ]
+    ]
     notes = []
     for name, columns in blocks.items():
-        n = next(iter(columns.values())).n_b
-        rows: list[tuple[str, Callable[[Comparison], str]]] = [
-            (f"{name} (n = {n})", lambda c: _mean_and_sd(c.mean_b, c.sd_b)),
-            ("difference", lambda c: "–" if c.difference is None else f"{100 * c.difference:+.1f}"),
-            ("p (Welch)", lambda c: p_text(c.p_value)),
-            ("p (Holm)", lambda c: p_text(c.p_holm)),
-            ("Cohen's d", lambda c: "–" if c.cohens_d is None else f"{c.cohens_d:.1f} ({c.effect})"),
-            ("Hedges' g", lambda c: "–" if c.hedges_g is None else f"{c.hedges_g:.1f}"),
+        own = [columns[average] for average in averages]
+        rows += [
+            [f"{name} (n = {own[0].n_b})", *(percent(c.mean_b, c.sd_b, digits=1) for c in own)],
+            ["difference", *(MISSING if c.difference is None else f"{100 * c.difference:+.1f}" for c in own)],
+            ["p (Welch)", *(p_text(c.p_value) for c in own)],
+            ["p (Holm)", *(p_text(c.p_holm) for c in own)],
+            ["Cohen's d", *(number(c.cohens_d, ".1f") + (f" ({c.effect})" if c.effect else "") for c in own)],
+            ["Hedges' g", *(number(c.hedges_g, ".1f") for c in own)],
         ]
-        lines += [_row(title, [text(columns[average]) for average in averages]) for title, text in rows]
         note = _reasons(columns)
         if note:
-            notes.append(f"– : {note} (a is {_cell(reference)}, b is {_cell(name)}).")
-    return "\n".join([*lines, *([""] if notes else []), *notes])
-
-
-def _row(title: str, cells: list[str]) -> str:
-    return f"| {_cell(title)} | {' | '.join(cells)} |"
+            notes.append(f"{MISSING}: {note} (a is {reference}, b is {name}).")
+    return Table([label, *averages], rows, notes)
 
 
 def _reasons(columns: Mapping[str, Comparison]) -> str:
@@ -222,26 +215,15 @@ def _reasons(columns: Mapping[str, Comparison]) -> str:
     return "; ".join(texts)
 
 
-def _cell(text: str) -> str:
-    """Return text for a cell: one line, bars (and the escapes of bars) escaped."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
-
-
 def _f1_averages(compared: Mapping[str, Comparison], truth: str) -> dict[str, Comparison]:
     found = {measure: f1_measure(measure) for measure in compared}
     return {pair[1]: compared[measure] for measure, pair in found.items() if pair and pair[0] == truth}
 
 
-def _mean_and_sd(mean: float | None, sd: float | None) -> str:
-    if mean is None:
-        return "–"
-    return f"{100 * mean:.1f}" + ("" if sd is None else f" ± {100 * sd:.1f}")
-
-
 def p_text(p: float | None) -> str:
     """Return a p-value with two digits; powers of ten below 0.001, as in the paper."""
     if p is None:
-        return "–"
+        return MISSING
     return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}".replace("e-0", "e-")
 
 
@@ -305,12 +287,22 @@ def agreement_table(agreement: RankAgreement) -> str:
     | --- | ---: | ---: |
     | micro_f1 | 2 (90.0) | 1 (95.0) |
     """
-    lines = [f"| rank by | {' | '.join(map(_cell, agreement.systems))} |"]
-    lines.append(f"| --- |{' ---: |' * len(agreement.systems)}")
-    for measure in agreement.measures:
-        pairs = zip(agreement.ranks[measure], agreement.means[measure], strict=True)
-        lines.append(f"| {measure} | {' | '.join(f'{rank:g} ({100 * mean:.1f})' for rank, mean in pairs)} |")
-    return "\n".join(lines)
+    return ranks_by_measure(agreement).markdown()
+
+
+def ranks_by_measure(agreement: RankAgreement) -> Table:
+    """The table that `agreement_table` writes."""
+    rows = [
+        [
+            measure,
+            *(
+                f"{rank:g} ({percent(mean, digits=1)})"
+                for rank, mean in zip(agreement.ranks[measure], agreement.means[measure], strict=True)
+            ),
+        ]
+        for measure in agreement.measures
+    ]
+    return Table(["rank by", *agreement.systems], rows)
 
 
 def rank_disagreements(agreement: RankAgreement) -> list[str]:

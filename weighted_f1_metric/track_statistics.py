@@ -16,7 +16,7 @@ import numpy as np
 from .columns import first_repeat, read_columns
 from .counts import ClassCounts
 from .unit_predictions import UnitPredictions, read_unit_predictions
-from .units import TRUTHS, Units, read_units
+from .units import TRUTHS, Units, read_units, unit_id_key
 from .validation import check_choice, quoted
 
 
@@ -221,7 +221,7 @@ def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[An
         TypeError: records that are none; ids, relations or answers that are no strings.
         ValueError: a missing key; an id that is there twice, or on one side only.
     """
-    key = "bag_id" if track == "bag2bag" else "instance_id"
+    key = unit_id_key(track)
     wanted = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
     rows = read_columns(references, required=REFERENCE_KEYS, optional=["sentence"], name="references")
     for name, columns, keys in (("predictions", wanted, [key]), ("references", rows, REFERENCE_KEYS)):
@@ -282,7 +282,7 @@ def track_arguments(
     track: str, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The `predictions` and `references` of `score_track` from the stored records."""
-    key = "bag_id" if track == "bag2bag" else "instance_id"
+    key = unit_id_key(track)
     rows = [dict(row) for record in references for row in record["rows"]]
     if not any(row["sentence"] for row in rows):
         rows = [{column: row[column] for column in REFERENCE_KEYS} for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,35 @@ from .unit_predictions import UnitPredictions, read_unit_predictions
 from .units import Units, read_units
 from .validation import check_choice, check_flag, check_real
 from .weighting import AVERAGES, Average, named_averages
+
+
+@dataclass(frozen=True)
+class ScoredTrack:
+    """A system scored on a track, read once: tables, figures, curves, JSON and pages are made from it.
+
+    Attributes:
+        statistics: the per-unit statistics, which hold the units and the predictions.
+        scores: the result of `score_track`.
+    """
+
+    statistics: TrackStatistics
+    scores: dict[str, Any]
+
+    @property
+    def units(self) -> Units:
+        """The units of the track."""
+        return self.statistics.units
+
+    @property
+    def predictions(self) -> UnitPredictions:
+        """What the system says of each unit."""
+        return self.statistics.predictions
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Prefix of each truth -> signature line."""
+        signatures: dict[str, str] = self.scores["signatures"]
+        return signatures
 
 
 def score_track(
@@ -104,14 +134,46 @@ def score_track(
         [A] Zhu et al. 2020, section 4 and Eq. 1. With `magt_ds_scope` and every unit unambiguous, macro_all
         equals [A]'s released evaluator, which otherwise looks at the first row of a bag only.
     """
-    family: dict[str, Any] = {
-        "averages": named_averages(averages),
-        "beta": check_real("beta", beta, low=0.0, high=np.inf),
-        "zero_division": check_real("zero_division", zero_division, low=0.0, high=1.0),
-        "entropy_total": check_choice("entropy_total", entropy_total, ("all", "positive")),
-    }
-    cutoffs = checked_ks(ks)
-    check_flag("per_class", per_class)
+    return scored_track(
+        track=track,
+        references=references,
+        predictions=predictions,
+        relations=relations,
+        negative_relation=negative_relation,
+        by=by,
+        judgments=judgments,
+        truths=truths,
+        unk=unk,
+        ks=ks,
+        averages=averages,
+        beta=beta,
+        zero_division=zero_division,
+        entropy_total=entropy_total,
+        per_class=per_class,
+    ).scores
+
+
+def scored_track(
+    *,
+    track: str,
+    references: Any,
+    predictions: Any,
+    relations: Sequence[str],
+    negative_relation: str = "NA",
+    by: str = "rows",
+    judgments: Any = None,
+    **options: Any,
+) -> ScoredTrack:
+    """A system scored on a track; arguments and errors as `score_track`, whose result is its `scores`.
+
+    >>> rows = [{"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"}]
+    >>> scored = scored_track(
+    ...     track="bag2bag", references=rows, relations=["born_in"],
+    ...     predictions=[{"bag_id": "b0", "pred": "born_in"}],
+    ... )
+    >>> scored.scores["magt_micro_f1"], scored.units.num_units, scored.predictions.predicted.tolist()
+    (1.0, 1, [[True]])
+    """
     units = read_units(
         track=track,
         references=references,
@@ -120,8 +182,30 @@ def score_track(
         by=by,
         judgments=judgments,
     )
+    return score_units(units, read_unit_predictions(predictions, units), **options)
+
+
+def score_units(
+    units: Units,
+    system: UnitPredictions,
+    *,
+    truths: str | Sequence[str] = "auto",
+    unk: str = "error",
+    **options: Any,
+) -> ScoredTrack:
+    """A system scored on units that are read already, as several systems or epochs share them.
+
+    Args:
+        units: from `read_units`.
+        system: from `read_unit_predictions` or `predictions_of_ids`.
+        truths, unk: as in `score_track`.
+        options: `ks`, `averages`, `beta`, `zero_division`, `entropy_total`, `per_class` of `score_track`.
+
+    Raises:
+        TypeError, ValueError: as `resolve_truths` and `checked_options`.
+    """
+    family, cutoffs, per_class = checked_options(**options)
     prefixes = resolve_truths(truths, unk, units)
-    system = read_unit_predictions(predictions, units)
     statistics = statistics_of_units(units, system, prefixes)
     result = scores_of_statistics(statistics, **family, per_class=per_class)
     if system.scores is not None:
@@ -131,7 +215,30 @@ def score_track(
     result["echo"] = scores_of_statistics(echo, **family)
     result["undefined"] = result.pop("undefined")
     result["signatures"] = track_signatures(units, prefixes, unk=unk, **family)
-    return result
+    return ScoredTrack(statistics, result)
+
+
+def checked_options(
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
+    beta: float = 1.0,
+    zero_division: float = 0.0,
+    entropy_total: str = "all",
+    per_class: bool = False,
+) -> tuple[dict[str, Any], tuple[int, ...], bool]:
+    """The options of the family, the cut-offs K, and whether scores of classes are wanted, checked.
+
+    Raises:
+        TypeError, ValueError: as `score_track`.
+    """
+    family: dict[str, Any] = {
+        "averages": named_averages(averages),
+        "beta": check_real("beta", beta, low=0.0, high=np.inf),
+        "zero_division": check_real("zero_division", zero_division, low=0.0, high=1.0),
+        "entropy_total": check_choice("entropy_total", entropy_total, ("all", "positive")),
+    }
+    return family, checked_ks(ks), check_flag("per_class", per_class)
 
 
 def _ranking_of_truths(

@@ -12,8 +12,10 @@ import numpy as np
 from .columns import first_repeat, read_columns
 from .family import f1_family
 from .ranking import DEFAULT_KS
-from .tracks import score_track
-from .units import TRACKS
+from .track_statistics import REFERENCE_KEYS, resolve_truths
+from .tracks import checked_options, score_units
+from .unit_predictions import predictions_of_ids
+from .units import TRACKS, Units, read_units
 from .validation import check_choice, is_integer, quoted
 from .weighting import AVERAGES, Average
 
@@ -152,59 +154,66 @@ class ReferenceSplit:
 
     Attributes:
         name: its name.
-        records: its reference records or columns, as given.
+        units: its units; row ids count their ids.
         start: the row id of its first unit.
-        unit_ids: the ids of its units, in row order.
         relations: the relation of each row, or None where the units are bags.
     """
 
     name: str
-    records: Any
+    units: Units
     start: int
-    unit_ids: list[Any]
     relations: list[Any] | None
 
+    @property
+    def unit_ids(self) -> tuple[Any, ...]:
+        """The ids of its units, in row order."""
+        return self.units.ids
 
-def read_splits(references: Any, track: str) -> list[ReferenceSplit]:
+
+def read_splits(references: Any, judgments: Any, **inputs: Any) -> list[ReferenceSplit]:
     """The splits, with their row ids counted on from one to the next.
 
+    Args:
+        references: see `make_compute_metrics`.
+        judgments: likewise.
+        inputs: `track`, `relations`, `negative_relation`, `by` of `read_units`.
+
     Raises:
-        TypeError, ValueError: see `read_columns`.
+        TypeError, ValueError: see `read_units`; a judgment of an id that no split has.
     """
     is_split_map = isinstance(references, Mapping) and "instance_id" not in references
     named = dict(references) if is_split_map else {"references": references}
+    columns = {
+        name: read_columns(
+            records, required=REFERENCE_KEYS, optional=["sentence"], name=f"references[{name!r}]"
+        )
+        for name, records in named.items()
+    }
+    judged = _judgments_by_split(judgments, {name: own["instance_id"] for name, own in columns.items()})
     splits: list[ReferenceSplit] = []
     start = 0
-    for name, records in named.items():
-        records = records if isinstance(records, Mapping) else list(records)
-        columns = read_columns(
-            records, required=["instance_id", "bag_id", "relation"], name=f"references[{name!r}]"
-        )
-        if track == "bag2bag":
-            split = ReferenceSplit(name, records, start, list(dict.fromkeys(columns["bag_id"])), None)
-        else:
-            split = ReferenceSplit(name, records, start, columns["instance_id"], columns["relation"])
-        splits.append(split)
-        start += len(split.unit_ids)
+    for name, own in columns.items():
+        units = read_units(references=own, judgments=judged[name], **inputs)
+        relations = None if units.track == "bag2bag" else own["relation"]
+        splits.append(ReferenceSplit(name, units, start, relations))
+        start += len(units.ids)
     return splits
 
 
-def judgments_by_split(judgments: Any, splits: list[ReferenceSplit]) -> dict[str, list[dict[str, Any]]]:
+def _judgments_by_split(
+    judgments: Any, ids_of_split: Mapping[str, Sequence[Any]]
+) -> dict[str, list[dict[str, Any]]]:
     """Split -> the judgments of its rows, as records.
 
     Raises:
         TypeError, ValueError: see `read_columns`; an id that no split has.
     """
-    parts: dict[str, list[dict[str, Any]]] = {split.name: [] for split in splits}
+    parts: dict[str, list[dict[str, Any]]] = {name: [] for name in ids_of_split}
     if judgments is None or (isinstance(judgments, (list, tuple)) and not judgments):
         return parts
     keys = ("instance_id", "relation", "answer")
     columns = read_columns(judgments, required=keys, name="judgments")
-    split_of = {
-        number: split.name
-        for split in splits
-        for number in read_columns(split.records, required=["instance_id"], name="references")["instance_id"]
-    }
+    split_of = {number: name for name, ids in ids_of_split.items() for number in ids}
     unknown = [number for number in columns["instance_id"] if number not in split_of]
     if unknown:
         raise ValueError(f"`judgments` holds instance_ids that no split has: {quoted(unknown)}.")
@@ -358,39 +367,34 @@ def make_compute_metrics(
     check_choice("track", track, TRACKS)
     if groups is not None or macro_over != "supported":
         raise ValueError("`groups` and `macro_over` have no meaning with `track`, which reports both macros.")
-    relations = [name for index, name in enumerate(names) if index != negative]
-    splits = read_splits(references, track)
-    judged = judgments_by_split(judgments, splits)
+    checked_options(ks=ks, **family)
+    splits = read_splits(
+        references,
+        judgments,
+        track=track,
+        relations=[name for index, name in enumerate(names) if index != negative],
+        negative_relation=names[negative],
+        by=by,
+    )
+    for split in splits:
+        resolve_truths(truths, unk, split.units)
 
     def track_metrics(eval_prediction: Any) -> dict[str, float]:
         outputs, label_ids = read_outputs(eval_prediction, len(names))
         labels, rows = read_labels_and_rows(label_ids, len(names), with_rows=True)
         split, positions = split_of_rows(rows, splits)
+        if len(outputs) != len(rows):
+            raise ValueError(f"There are {len(outputs)} predictions, but {len(rows)} labels with row ids.")
         _check_agreement(labels, positions, split, names)
         predicted = _decided(outputs)
         _warn(predicted, negative)
-        id_key = "bag_id" if track == "bag2bag" else "instance_id"
-        columns: dict[str, Any] = {
-            id_key: [split.unit_ids[position] for position in positions],
-            "pred": [names[index] for index in predicted],
-        }
+        units, order = split.units, np.argsort(positions)
+        classes = np.delete(np.arange(len(names)), negative)
+        matrix = None
         if outputs.ndim == 2 and scores != "none":
-            matrix = relation_scores(outputs, scores)
-            columns["scores"] = np.delete(matrix, negative, axis=1)
-        result = score_track(
-            track=track,
-            references=split.records,
-            predictions=columns,
-            relations=relations,
-            negative_relation=names[negative],
-            truths=truths,
-            unk=unk,
-            by=by,
-            judgments=judged[split.name],
-            ks=ks,
-            **family,
-        )
-        return _flat(result)
+            matrix = relation_scores(outputs, scores)[order][:, classes]
+        system = predictions_of_ids(units, predicted[order, None] == classes, matrix)
+        return _flat(score_units(units, system, truths=truths, unk=unk, ks=ks, **family).scores)
 
     return track_metrics
 

@@ -48,17 +48,30 @@ def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
     columns = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
     check_ids(columns[key], key, "predictions")
     row_of_id = _match_ids(columns[key], units)
-    unit_of_row = np.empty(len(row_of_id), dtype=np.int64)
-    unit_of_row[row_of_id] = units.unit_of_id
-    predicted = np.zeros((units.num_units, len(units.relations)), dtype=bool)
-    rows, codes = _predicted_codes(columns["pred"], columns[key], units)
-    predicted[unit_of_row[rows], codes] = True
+    predicted = np.zeros((len(row_of_id), len(units.relations)), dtype=bool)
+    predicted[_predicted_codes(columns["pred"], columns[key], units)] = True
     scores = None
     if "scores" in columns:
-        matrix = _score_matrix(columns["scores"], columns[key], units)
-        scores = np.full(predicted.shape, -np.inf)
-        np.maximum.at(scores, unit_of_row, matrix)
-    return UnitPredictions(predicted, scores)
+        scores = _score_matrix(columns["scores"], columns[key], units)[row_of_id]
+    return predictions_of_ids(units, predicted[row_of_id], scores)
+
+
+def predictions_of_ids(
+    units: Units, predicted: np.ndarray, scores: np.ndarray | None = None
+) -> UnitPredictions:
+    """The predictions of every unit, from arrays (num_ids, num_relations) in the order of `units.ids`.
+
+    Ids that share a unit give it the union of their relations, and per relation their highest score.
+    """
+    if units.num_units == len(units.ids):
+        return UnitPredictions(predicted, scores)
+    united = np.zeros((units.num_units, len(units.relations)), dtype=bool)
+    np.logical_or.at(united, units.unit_of_id, predicted)
+    if scores is not None:
+        highest = np.full(united.shape, -np.inf)
+        np.maximum.at(highest, units.unit_of_id, scores)
+        scores = highest
+    return UnitPredictions(united, scores)
 
 
 def _has_only(predictions: Any, other: str, key: str) -> bool:

@@ -14,8 +14,28 @@ from .judgments import filled_labels, judged_units, read_answers, sentence_group
 from .validation import check_choice, quoted
 
 TRACKS = ("sent2sent", "bag2sent", "bag2bag")
-TRUTHS = ("dsgt", "magt", "magt_ds_scope")
+# Prefix of a ground truth in result keys -> what readers call it, in the order of tables.
+TRUTH_NAMES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
+TRUTHS = tuple(TRUTH_NAMES)
 BAG_LABELS = ("no", "yes", "unk")
+
+
+def truth_name(truth: str) -> str:
+    """What readers call a truth prefix; other texts, as "" of scores without a track, stay as they are.
+
+    >>> truth_name("magt_ds_scope"), truth_name("test_magt")
+    ('MAGT (DS scope)', 'test_magt')
+    """
+    return TRUTH_NAMES.get(truth, truth)
+
+
+def unit_id_key(track: str) -> str:
+    """The key by which predictions and references name a unit of a track.
+
+    >>> unit_id_key("bag2bag"), unit_id_key("bag2sent")
+    ('bag_id', 'instance_id')
+    """
+    return "bag_id" if track == "bag2bag" else "instance_id"
 
 
 @dataclass(frozen=True)
@@ -161,7 +181,7 @@ def read_units(
         by=by,
         relations=names,
         negative_relation=negative_relation,
-        id_key="bag_id" if track == "bag2bag" else "instance_id",
+        id_key=unit_id_key(track),
         ids=ids,
         unit_of_id=unit_of_id,
         bag_ids=tuple(distinct_bags),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from weighted_f1_metric import unit_id_key
+
 from ..arguments import ModelArguments
 from ..model.batching import RowBatches, label_tensor
 from .relation_rows import RelationData, RelationRows
@@ -247,7 +249,7 @@ def scored_track(track: str, split: str) -> str:
 
 def id_key(track: str, split: str) -> str:
     """What a prediction names its unit by: "bag_id" or "instance_id"."""
-    return "bag_id" if scored_track(track, split) == "bag2bag" else "instance_id"
+    return unit_id_key(scored_track(track, split))
 
 
 def training_units(

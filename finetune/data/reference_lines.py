@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from weighted_f1_metric import unit_id_key
+
 from ..model.markers import Span
 from .relation_rows import RelationData, RelationRows
 
@@ -104,11 +106,10 @@ def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[
     row. Data without types have no "type_pair".
     """
     test = data.splits["test"]
-    in_bags = track == "bag2bag"
-    names: Sequence[str] = test.pair_names if in_bags else test.row_names
+    key = unit_id_key(track)
+    names: Sequence[str] = test.pair_names if key == "bag_id" else test.row_names
     first_row = {name: row for row, name in reversed(list(enumerate(names)))}
     units = {name: first_row[name] for name in dict.fromkeys(names)}
-    key = "bag_id" if in_bags else "instance_id"
     most = majority_relation(data)
     lines = {"majority": [{key: name, "pred": most} for name in units]}
     relations = type_pair_relations(data)

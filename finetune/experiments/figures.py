@@ -17,17 +17,19 @@ import numpy as np
 from weighted_f1_metric import (
     PRCurve,
     TrackStatistics,
+    Units,
     plot_coverage_panels,
     plot_pr_panels,
+    read_unit_predictions,
+    statistics_of_units,
     track_coverage,
     track_curve,
-    track_statistics,
     truth_name,
     write_figures,
 )
 
 from ..data.relation_rows import RelationData
-from ..report.evaluation import references_of
+from ..report.evaluation import units_of
 from ..report.figures import FIGURES
 from ..report.results import aggregate, write_atomically
 from .run_results import TrackRuns
@@ -137,10 +139,10 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
     pictures = Pictures()
     if not runs.by_track:
         return pictures
-    drawn = _Points()
+    drawn, units = _Points(), units_of(data, "test", track=runs.track)
     without: list[str] = []
     for system in runs.systems:
-        found = _system_statistics(runs, data, system)
+        found = _system_statistics(runs, units, system)
         if found is None:
             without.append(system)
         else:
@@ -166,7 +168,7 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
     return pictures
 
 
-def _system_statistics(runs: TrackRuns, data: RelationData, system: str) -> Iterator[TrackStatistics] | None:
+def _system_statistics(runs: TrackRuns, units: Units, system: str) -> Iterator[TrackStatistics] | None:
     """The statistics of each seed, read one by one; None when one of them lacks predictions or scores."""
     first = runs.records(system, runs.seeds[0])
     if first is None or "scores" not in first[0]:
@@ -174,12 +176,10 @@ def _system_statistics(runs: TrackRuns, data: RelationData, system: str) -> Iter
     if any(not runs.predictions_path(system, seed).is_file() for seed in runs.seeds):
         return None
     return (
-        track_statistics(
-            track=runs.track,
-            references=references_of(data, "test"),
-            predictions=runs.records(system, seed),
-            relations=[name for name in data.label_names if name != data.negative_relation],
-            negative_relation=data.negative_relation,
+        statistics_of_units(
+            units,
+            read_unit_predictions(first if seed == runs.seeds[0] else runs.records(system, seed), units),
+            runs.truths,
         )
         for seed in runs.seeds
     )

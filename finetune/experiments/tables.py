@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub_cards import as_text, markdown_table
-from weighted_f1_metric import label_statistics, statistics_table, track_statistics, truth_name
+from weighted_f1_metric import label_statistics, percent, statistics_table, truth_name, truth_pairs
 
 from ..data.relation_rows import RelationData
-from ..report.evaluation import references_of
-from ..report.report_tables import percent_cell
+from ..report.evaluation import units_of
 from ..report.results import aggregate
 from .run_results import TrackRuns
 
@@ -143,7 +142,7 @@ def gaps_table(runs: TrackRuns) -> Table | None:
             cells.append(
                 [
                     f"*{ECHO}*" if system is None else as_text(system),
-                    *(percent_cell(both["mean"][name], both["sd"][name]) for name in keys),
+                    *(percent(both["mean"][name], both["sd"][name]) for name in keys),
                 ]
             )
             rows += [
@@ -186,23 +185,13 @@ def _labels(runs: TrackRuns, data: RelationData) -> Iterator[tuple[str, list[str
     if not runs.by_track:
         yield "test", [data.label_names[label] for label in test.labels.tolist()]
         return
-    key, names, unit = (
-        ("bag_id", test.pair_names, "bags")
-        if runs.track == "bag2bag"
-        else ("instance_id", test.row_names, "sentences")
-    )
-    statistics = track_statistics(
-        track=runs.track,
-        references=references_of(data, "test"),
-        predictions=[{key: name, "pred": []} for name in dict.fromkeys(names)],
-        relations=[name for name in data.label_names if name != data.negative_relation],
-        negative_relation=data.negative_relation,
-    )
-    without = int((~statistics.units.distant.any(axis=1)).sum())
+    unit = "bags" if runs.track == "bag2bag" else "sentences"
+    units = units_of(data, "test", track=runs.track)
+    without = int((~units.distant.any(axis=1)).sum())
     for truth, what in (("dsgt", "distant labels"), ("magt", "confirmed by people")):
         if truth in runs.truths:
-            gold = statistics.truths[truth].gold.relation.tolist()
-            labels = [statistics.units.relations[relation] for relation in gold]
+            gold = truth_pairs(truth, units)[0].nonzero()[1].tolist()
+            labels = [units.relations[relation] for relation in gold]
             yield f"{unit}, {what}", labels + [data.negative_relation] * without
 
 
@@ -229,14 +218,14 @@ def _by_truth(
                 [
                     as_text(system),
                     *(
-                        percent_cell(mean.get(key), None if title == "prevalence" else sd.get(key))
+                        percent(mean.get(key), None if title == "prevalence" else sd.get(key))
                         for title, key in titles.items()
                     ),
                 ]
             )
             rows += _csv_rows(runs, system, truth, titles)
         if echo and runs.echo is not None:
-            cells.append([f"*{ECHO}*", *(percent_cell(runs.echo.get(key)) for key in titles.values())])
+            cells.append([f"*{ECHO}*", *(percent(runs.echo.get(key)) for key in titles.values())])
             rows += _csv_rows(runs, None, truth, titles)
         heading = f"**{truth_title(truth)}**\n\n" if truth else ""
         parts.append(heading + markdown_table(["system", *titles], cells))

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from weighted_f1_metric import data_fingerprint, f1_family, score_track, signature
+from weighted_f1_metric import (
+    Units,
+    data_fingerprint,
+    f1_family,
+    read_unit_predictions,
+    read_units,
+    score_units,
+    signature,
+    unit_id_key,
+)
 
 from ..data.bag_units import scored_track
 from ..data.relation_rows import RelationData, RelationRows
@@ -32,6 +41,16 @@ def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
     ]
 
 
+def units_of(data: RelationData, split: str, *, track: str) -> Units:
+    """The units of a split on a track."""
+    return read_units(
+        track=track,
+        references=references_of(data, split),
+        relations=[name for name in data.label_names if name != data.negative_relation],
+        negative_relation=data.negative_relation,
+    )
+
+
 def score_records(
     *, data: RelationData, split: str, track: str, records: list[dict[str, Any]], multi_label: bool = False
 ) -> dict[str, Any]:
@@ -44,14 +63,8 @@ def score_records(
     group under `official_`.
     """
     if is_scored_by_track(data, track=track, multi_label=multi_label):
-        scores = score_track(
-            track=scored_track(track, split),
-            references=references_of(data, split),
-            predictions=records,
-            relations=[name for name in data.label_names if name != data.negative_relation],
-            negative_relation=data.negative_relation,
-            per_class=True,
-        )
+        units = units_of(data, split, track=scored_track(track, split))
+        scores = score_units(units, read_unit_predictions(records, units), per_class=True).scores
         return {**scores, "signature": scores.pop("signatures")}
     return _family(data, data.splits[split], [record["pred"] for record in records])
 
@@ -150,15 +163,15 @@ def scores_by_seen_pairs(
     test = data.splits["test"]
     known = set(data.splits["train"].entity_pairs)
     seen = np.array([pair in known for pair in test.entity_pairs])
-    in_bags = track == "bag2bag"
     scores: dict[str, dict[str, float | int | None]] = {}
     for part, chosen in zip(PARTS, (seen, ~seen), strict=True):
         if not chosen.any():
             scores[part] = {"num_units": 0}
             continue
         rows = test.select(np.flatnonzero(chosen))
-        units = set(rows.pair_names if in_bags else rows.row_names)
-        own = [record for record in records if record["bag_id" if in_bags else "instance_id"] in units]
+        key = unit_id_key(track)
+        units = set(rows.pair_names if key == "bag_id" else rows.row_names)
+        own = [record for record in records if record[key] in units]
         split = replace(data, splits={"test": rows})
         scores[part] = numbers_only(
             score_records(data=split, split="test", track=track, records=own, **scoring)

@@ -13,12 +13,14 @@ from weighted_f1_metric import (
     plot_averages,
     plot_f1_by_support,
     read_predictions,
+    read_unit_predictions,
+    score_units,
     write_figures,
 )
 
 from ..data.reference_lines import untrained_records
 from ..data.relation_rows import RelationData
-from .evaluation import PARTS, numbers_only, references_of, score_records, scores_by_seen_pairs
+from .evaluation import PARTS, numbers_only, score_records, scores_by_seen_pairs, units_of
 from .results import aggregate
 
 if TYPE_CHECKING:
@@ -44,16 +46,10 @@ def draw_run(
     Raises:
         ImportError: matplotlib is not installed.
     """
-    positive = [name for name in data.label_names if name != data.negative_relation]
     if track is not None:
-        drawn = draw_track_figures(
-            track=track,
-            references=references_of(data, "test"),
-            predictions=runs[0],
-            more_runs=runs[1:],
-            relations=positive,
-            negative_relation=data.negative_relation,
-        )
+        units = units_of(data, "test", track=track)
+        scored = [score_units(units, read_unit_predictions(records, units)) for records in runs]
+        drawn = draw_track_figures(*scored)
     else:
         drawn = _family_figures(data, runs)
     kept = {name: figure for name, figure in drawn.items() if name.startswith(DRAWN)}

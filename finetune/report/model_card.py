@@ -11,6 +11,7 @@ from typing import Any
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
 from nyt_h_dataset import CITATION as NYT_H_CITATION
 from nyt_h_dataset.card.benchmark import TASKS
+from weighted_f1_metric import percent
 
 from .figures import FIGURES
 from .report_tables import report_sections
@@ -168,8 +169,8 @@ def classes_text(results: Mapping[str, Any]) -> str:
             [
                 as_code(label),
                 f"{values['support']:,}",
-                *(f"{100 * values[name]:.2f}" for name in ("precision", "recall", "f1")),
-                *([f"{100 * values['sd']:.2f}"] if results["n"] > 1 else []),
+                *(percent(values[name]) for name in ("precision", "recall", "f1")),
+                *([percent(values["sd"])] if results["n"] > 1 else []),
             ]
             for label, values in sorted(classes.items(), key=lambda item: (-item[1]["support"], item[0]))
         ]

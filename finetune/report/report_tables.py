@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hub_cards import as_code, markdown_table
-from weighted_f1_metric import truth_name
+from weighted_f1_metric import TRUTHS, percent, truth_name
 
-TRUTHS = ("magt_ds_scope", "magt", "dsgt")
 LINE_TITLES = {
     "majority": "majority relation",
     "type_pair": "entity-type pair",
@@ -46,32 +45,24 @@ def compared_table(columns: Mapping[str, Mapping[str, Any]]) -> str:
     | MAGT, micro | 50.00 | - |
     """
     first = next(iter(columns.values()))
-    lines = [
-        f"| F1 in percent | {' | '.join(columns)} |",
-        f"| --- |{' ---: |' * len(columns)}",
+    rows = [
+        [
+            _title(key),
+            *(percent(column["mean"].get(key), column["sd"].get(key)) for column in columns.values()),
+        ]
+        for key in first["mean"]
+        if key.endswith("_f1") and not key.endswith("max_f1")
     ]
-    for key in first["mean"]:
-        if not key.endswith("_f1") or key.endswith("max_f1"):
-            continue
-        cells = [percent_cell(column["mean"].get(key), column["sd"].get(key)) for column in columns.values()]
-        lines.append(f"| {_title(key)} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return markdown_table(["F1 in percent", *columns], rows)
 
 
 def _title(key: str) -> str:
     name = key.removesuffix("_f1")
-    for truth in TRUTHS:
+    for truth in sorted(TRUTHS, key=len, reverse=True):  # "magt" also begins "magt_ds_scope"
         if name.startswith(f"{truth}_"):
             average = name.removeprefix(f"{truth}_").replace("macro_all", "macro, all relations")
             return f"{truth_name(truth)}, {average}"
     return name.replace("_", " ")
-
-
-def percent_cell(mean: float | None, sd: float | None = None) -> str:
-    """Return a fraction in percent with its standard deviation; a dash for None."""
-    if mean is None:
-        return "-"
-    return f"{100 * mean:.2f}" + ("" if sd is None else f" ± {100 * sd:.2f}")
 
 
 def _reference_lines(results: Mapping[str, Any]) -> Section | None:
@@ -107,8 +98,8 @@ def _false_alarms(results: Mapping[str, Any]) -> Section | None:
     alarms = results.get("false_alarms")
     if alarms is None:
         return None
-    share = percent_cell(alarms["share"], alarms["sd"])
-    rows = [[as_code(name), f"{100 * value:.2f}"] for name, value in alarms["relations"].items()]
+    share = percent(alarms["share"], alarms["sd"])
+    rows = [[as_code(name), percent(value)] for name, value in alarms["relations"].items()]
     text = (
         f"Of {alarms['num_units']:,} units of the negative relation that training has not, {share} percent "
         "are given a relation."

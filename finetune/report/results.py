@@ -12,7 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from weighted_f1_metric import track_table
+from hub_cards import markdown_table
+from weighted_f1_metric import percent, track_table
 
 RESULTS = "results.json"
 PAGE = "README.md"
@@ -141,13 +142,9 @@ def score_table(results: Mapping[str, Any]) -> str:
     mean, sd = results["mean"], results["sd"] if results["n"] > 1 else None
     if results["echo"] is not None:
         return track_table(mean, echo=results["echo"], sd=sd)
-    lines = ["| average | precision | recall | F1 |", "| --- | ---: | ---: | ---: |"]
-    names = [name.removesuffix("_f1") for name in mean if name.endswith("_f1")]
-    for name in names:
-        cells = []
-        for measure in ("precision", "recall", "f1"):
-            key = f"{name}_{measure}"
-            spread = "" if sd is None or sd[key] is None else f" ± {100 * sd[key]:.2f}"
-            cells.append(f"{100 * mean[key]:.2f}{spread}")
-        lines.append(f"| {name.replace('_', ' ')} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    rows = []
+    for name in (key.removesuffix("_f1") for key in mean if key.endswith("_f1")):
+        keys = [f"{name}_{measure}" for measure in ("precision", "recall", "f1")]
+        cells = [percent(mean[key], None if sd is None else sd[key]) for key in keys]
+        rows.append([name.replace("_", " "), *cells])
+    return markdown_table(["average", "precision", "recall", "F1"], rows)

@@ -60,7 +60,7 @@ def test_without_a_negative_label_all_labels_are_relations():
 
 def test_table_writes_what_is_not_defined_as_a_dash():
     row = statistics_table({"a|b": label_statistics(labels=["NA"], negative_label="NA")}).splitlines()[2]
-    assert row == "| a\\|b | 1 | 1 | 100.0 | 1.00 | – | – |"
+    assert row == "| a\\|b | 1 | 1 | 100.0 | 1.00 | - | - |"
 
 
 @pytest.mark.parametrize(

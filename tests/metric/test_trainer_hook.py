@@ -218,7 +218,7 @@ def test_bad_row_ids(rows, labels, row_ids, message):
 
 def test_predictions_and_labels_of_a_track_are_equally_many(rows):
     compute = plain(references=rows, track="sent2sent")
-    with pytest.raises(ValueError, match="columns of `predictions` differ in length"):
+    with pytest.raises(ValueError, match="3 predictions, but 4 labels"):
         compute((LOGITS[:3], (np.array([1, 2, 1, 2]), np.arange(4))))
 
 

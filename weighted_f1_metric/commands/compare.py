@@ -11,7 +11,9 @@ from typing import Any
 from ..significance.comparison import Comparison, compare_runs, f1_measure
 from ..significance.rank_agreement import RankAgreement, rank_systems
 from ..significance.run_measures import Run
-from ..tables import agreement_table, comparison_table, disagreements, rank_disagreements, truth_name
+from ..table import Table
+from ..tables import against_reference, agreement_table, disagreements, rank_disagreements
+from ..units import truth_name
 from .files import write_json
 from .run_files import read_systems
 
@@ -67,7 +69,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
         for a, b in itertools.combinations(systems, 2)
     }
     if len(systems) == 2:
-        print(two_systems_text(*next(iter(pairs.items()))))
+        names, compared = next(iter(pairs.items()))
+        tables = [table.markdown() for table in two_systems_tables(names, compared)]
+        print("\n\n".join([*tables, "\n".join(two_systems_verdict(names, compared))]))
     else:
         print(ranking_text(rank_systems(systems)))
     for line in _signature_lines(systems):
@@ -77,23 +81,23 @@ def run_compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def two_systems_text(names: tuple[str, str], compared: Mapping[str, Comparison]) -> str:
-    """Return the tables of two systems, one per truth, and the sentences about disagreement."""
+def two_systems_tables(names: tuple[str, str], compared: Mapping[str, Comparison]) -> list[Table]:
+    """Return the tables of two systems, one per truth."""
     truths = dict.fromkeys(found[0] for measure in compared if (found := f1_measure(measure)))
     name_a, name_b = names
-    parts = [comparison_table(compared, name_a=name_a, name_b=name_b, truth=truth) for truth in truths]
-    sentences = disagreements(compared, name_a=name_a, name_b=name_b)
-    parts.append("\n".join(sentences) if sentences else _agreement_sentence(names, compared))
-    return "\n\n".join(parts)
+    return [against_reference({name_b: compared}, reference=name_a, truth=truth) for truth in truths]
 
 
-def _agreement_sentence(names: tuple[str, str], compared: Mapping[str, Comparison]) -> str:
-    """Return who is better where no F1 average of any truth contradicts it."""
+def two_systems_verdict(names: tuple[str, str], compared: Mapping[str, Comparison]) -> list[str]:
+    """Return where averages or truths disagree on who is better, a sentence each, or who it is."""
+    sentences = disagreements(compared, name_a=names[0], name_b=names[1])
+    if sentences:
+        return sentences
     f1 = [comparison.difference for measure, comparison in compared.items() if f1_measure(measure)]
     differences = [difference for difference in f1 if difference]
     if not differences:
-        return "No F1 average of any truth finds a difference."
-    return f"Every F1 average of every truth that finds a difference prefers {names[differences[0] < 0]}."
+        return ["No F1 average of any truth finds a difference."]
+    return [f"Every F1 average of every truth that finds a difference prefers {names[differences[0] < 0]}."]
 
 
 def ranking_text(agreement: RankAgreement) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..ranking import DEFAULT_KS
-from ..tables import COLUMN_TITLES, RANKING_NAMES, track_notes, track_table, twins_note
-from ..tracks import score_track
-from ..units import TRACKS, TRUTHS
+from ..table import number, percent
+from ..tables import RANKING_NAMES, track_notes, track_table, twins_note
+from ..tracks import scored_track
+from ..units import TRACKS, TRUTHS, truth_name
 from .files import write_json
 from .prediction_files import read_predictions, read_references, read_relations
 
@@ -63,21 +64,22 @@ def run_score(arguments: argparse.Namespace) -> int:
         FileNotFoundError: a file that is not there.
         ValueError: a broken file, or what `score_track` refuses.
     """
-    inputs: dict[str, Any] = {
-        "track": arguments.track,
-        "references": read_references(arguments.test),
-        "predictions": read_predictions(arguments.pred),
-        "relations": read_relations(arguments.rel2id, negative_relation=arguments.negative_relation),
-        "negative_relation": arguments.negative_relation,
-        "truths": tuple(arguments.truths) if arguments.truths else "auto",
-        "unk": arguments.unk,
-        "by": arguments.by,
-    }
-    scores = score_track(**inputs, ks=arguments.ks)
+    scored = scored_track(
+        track=arguments.track,
+        references=read_references(arguments.test),
+        predictions=read_predictions(arguments.pred),
+        relations=read_relations(arguments.rel2id, negative_relation=arguments.negative_relation),
+        negative_relation=arguments.negative_relation,
+        truths=tuple(arguments.truths) if arguments.truths else "auto",
+        unk=arguments.unk,
+        by=arguments.by,
+        ks=arguments.ks,
+    )
+    scores = scored.scores
     print(track_table(scores))
     print()
-    for prefix, line in scores["signatures"].items():
-        print(f"{COLUMN_TITLES[prefix]}: {line}")
+    for prefix, line in scored.signatures.items():
+        print(f"{truth_name(prefix)}: {line}")
     print()
     for line in [*track_notes(scores), *_ranking_lines(scores, arguments.ks)]:
         print(line)
@@ -89,7 +91,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     if arguments.plots:
         from ..figures.track_figures import write_track_figures
 
-        for path in write_track_figures(Path(arguments.plots), **inputs):
+        for path in write_track_figures(Path(arguments.plots), scored):
             print(f"Figure: {path}")
     return 0
 
@@ -99,15 +101,11 @@ def _ranking_lines(scores: dict[str, Any], ks: Sequence[int]) -> list[str]:
     lines = []
     for prefix in scores["signatures"]:
         parts = [
-            f"best micro recall with one relation a unit {100 * scores[f'{prefix}_max_single_recall']:.2f}%"
+            f"best micro recall with one relation a unit {percent(scores[f'{prefix}_max_single_recall'])}%"
         ]
         if f"{prefix}_auc" in scores:
-            parts.append(f"prevalence {_number(scores[f'{prefix}_prevalence'])}")
-            parts += [f"{name} {_number(scores[f'{prefix}_{key}'])}" for key, name in RANKING_NAMES.items()]
-            parts += [f"P@{k} {_number(scores[f'{prefix}_precision_at_{k}'])}" for k in ks]
-        lines.append(f"{COLUMN_TITLES[prefix]}: {', '.join(parts)}.")
+            parts.append(f"prevalence {number(scores[f'{prefix}_prevalence'])}")
+            parts += [f"{name} {number(scores[f'{prefix}_{key}'])}" for key, name in RANKING_NAMES.items()]
+            parts += [f"P@{k} {number(scores[f'{prefix}_precision_at_{k}'])}" for k in ks]
+        lines.append(f"{truth_name(prefix)}: {', '.join(parts)}.")
     return lines
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"

@@ -16,7 +16,7 @@ import numpy as np
 from ..counts import ClassCounts
 from ..exponent_curve import ExponentCurve
 from ..fscore import class_scores
-from ..tables import truth_name
+from ..units import truth_name
 from ..weighting import AVERAGES, NAMED_SCHEMES, Average, class_weights, named_averages
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ranking import PRCurve
-from ..tables import truth_name
+from ..units import truth_name
 from ..validation import quoted
 from .plots import check_filled, display_label, line_style, new_figure, new_panels, whole_ticks
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..family import family_from_counts
 from ..ranking import PRCurve, pr_curve, ranking_measures
-from ..track_statistics import TrackStatistics, track_statistics, truth_pairs
+from ..tables import average_names
+from ..track_statistics import TrackStatistics, truth_pairs
+from ..tracks import ScoredTrack
 from ..validation import check_choice
 from .plots import plot_averages, plot_class_weights, plot_f1_by_support
 from .ranking_plots import plot_pr_curves, plot_relation_coverage
@@ -27,7 +28,7 @@ def track_curve(
     """Return the precision-recall curve under a truth; None without scores or without a gold pair.
 
     Args:
-        statistics: From `track_statistics`, of predictions with scores.
+        statistics: From `track_statistics`, or of a `ScoredTrack`; of predictions with scores.
         prefix: "dsgt", "magt" or "magt_ds_scope".
         recall_of: "pairs": recall's denominator is the number of gold pairs. "units": that of units with a
             gold pair, as in [A], where a bag has one relation; with several, recall passes 1.
@@ -65,7 +66,7 @@ def track_coverage(
     """Return `ranking_measures` under a truth at evenly spaced K; None without scores or without a gold pair.
 
     Args:
-        statistics: From `track_statistics`, of predictions with scores.
+        statistics: From `track_statistics`, or of a `ScoredTrack`; of predictions with scores.
         prefix: "dsgt", "magt" or "magt_ds_scope".
         num_points: How many K, about; enough for a smooth curve.
         max_k: The largest K, at most the number of candidates; None for all of them.
@@ -83,35 +84,33 @@ def track_coverage(
     return ranking_measures(scores=scores, gold=gold, candidates=candidates, ks=tuple(ks))
 
 
-def draw_track_figures(
-    *, predictions: Any, more_runs: Sequence[Any] = (), **inputs: Any
-) -> dict[str, Figure]:
+def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str, Figure]:
     """Name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
 
     Args:
-        predictions: of one run, as for `track_statistics`; F1 by support and coverage are drawn of this one.
-        more_runs: predictions of further runs of the same system (other seeds): the averages and the PR
-            curves are means over all runs, with their standard deviations.
-        inputs: the other arguments of `track_statistics`.
+        scored: One run, from `scored_track`; F1 by support and coverage are drawn of this one.
+        more_runs: Further runs of the same system (other seeds), scored with the same options: the averages
+            and the PR curves are means over all runs, with their standard deviations.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    runs = [track_statistics(predictions=run, **inputs) for run in (predictions, *more_runs)]
-    statistics = runs[0]
-    counts = {prefix: statistics.class_counts(prefix) for prefix in statistics.truths}
+    runs, statistics = (scored, *more_runs), scored.statistics
+    measure = "fbeta" if any(key.endswith("_fbeta") for key in scored.scores) else "f1"
     figures: dict[str, Figure] = {}
     averages = {}
-    for prefix, truth_counts in counts.items():
-        if truth_counts.support.sum():
-            figures[f"class_weights_{prefix}"] = plot_class_weights(truth_counts)
-            figures[f"f1_by_support_{prefix}"] = plot_f1_by_support({prefix: truth_counts})
-            averages[prefix] = [family_from_counts(run.class_counts(prefix)) for run in runs]
+    for prefix in statistics.truths:
+        counts = statistics.class_counts(prefix)
+        if counts.support.sum():
+            figures[f"class_weights_{prefix}"] = plot_class_weights(counts)
+            figures[f"f1_by_support_{prefix}"] = plot_f1_by_support({prefix: counts})
+            keys = [f"{name}_{measure}" for name in average_names(scored.scores, prefix, measure)]
+            averages[prefix] = [{key: run.scores[f"{prefix}_{key}"] for key in keys} for run in runs]
     if averages:
-        figures["averages"] = plot_averages(averages)
+        figures["averages"] = plot_averages(averages, measure=measure)
     curves, coverage = {}, {}
     for prefix in statistics.truths:
-        found = [curve for run in runs if (curve := track_curve(run, prefix)) is not None]
+        found = [curve for run in runs if (curve := track_curve(run.statistics, prefix)) is not None]
         covered = track_coverage(statistics, prefix)
         if found and covered is not None:
             curves[prefix], coverage[prefix] = found, covered
@@ -123,9 +122,9 @@ def draw_track_figures(
     return figures
 
 
-def write_track_figures(folder: Path, **inputs: Any) -> list[Path]:
-    """The paths of the figures written; `inputs` are the arguments of `draw_track_figures`."""
-    return write_figures(folder, draw_track_figures(**inputs))
+def write_track_figures(folder: Path, scored: ScoredTrack, *more_runs: ScoredTrack) -> list[Path]:
+    """The paths of the figures written; the runs are those of `draw_track_figures`."""
+    return write_figures(folder, draw_track_figures(scored, *more_runs))
 
 
 def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:

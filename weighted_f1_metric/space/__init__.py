@@ -3,6 +3,7 @@
 `app.py` beside this file is the Space; the leaderboard uses these parts too.
 """
 
+from ..table import percent
 from .example import EXAMPLE_SYSTEMS, example_predictions, example_track
 from .pages import (
     PAGE_CSS,
@@ -11,9 +12,9 @@ from .pages import (
     csv_text,
     download_link,
     html_table,
+    lines_html,
     message_box,
-    percent,
-    text_html,
+    table_html,
 )
 from .uploads import NEUTRAL_MESSAGE, RequestLimit, UploadError, UploadLimits, checked_upload, drawn, in_page
 
@@ -34,7 +35,8 @@ __all__ = [
     "example_track",
     "html_table",
     "in_page",
+    "lines_html",
     "message_box",
     "percent",
-    "text_html",
+    "table_html",
 ]

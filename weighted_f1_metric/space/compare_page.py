@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..commands.compare import two_systems_text
+from ..commands.compare import two_systems_tables, two_systems_verdict
 from ..commands.run_files import read_systems
 from ..significance.comparison import compare_runs
 from ..significance.run_measures import Run
-from .pages import Page, download_link, text_html
+from .pages import Page, download_link, lines_html, table_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
 LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000)
@@ -36,14 +36,15 @@ def compare_page(
     if names[0] == names[1]:
         raise UploadError(f"Both systems are called {names[0]!r}; give them different names.")
     compared = compare_runs(runs_a=_runs(files_a, names[0]), runs_b=_runs(files_b, names[1]))
-    text = two_systems_text(names, compared)
+    tables = [table_html(table, name="comparison") for table in two_systems_tables(names, compared)]
+    verdict = lines_html(two_systems_verdict(names, compared))
     numbers = {measure: comparison.to_json() for measure, comparison in compared.items()}
     link = download_link(
         json.dumps({"a": names[0], "b": names[1], "measures": numbers}, indent=1, allow_nan=False),
         "comparison.json",
         "application/json",
     )
-    return Page(f'<div class="nyt-page">{text_html(text, name="comparison")}<h3>Download</h3>{link}</div>')
+    return Page(f'<div class="nyt-page">{"".join(tables)}{verdict}<h3>Download</h3>{link}</div>')
 
 
 def _name(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from ..units import unit_id_key
+
 # The names are relations of NYT-H; bags, answers and predictions are invented.
 _SUPPORT = {
     "/people/person/place_lived": 26,
@@ -63,7 +65,7 @@ def example_predictions(
     >>> example_predictions("level")[0]["bag_id"], len(example_predictions("level", track="sent2sent"))
     ('EXAMPLE-BAG#0', 64)
     """
-    key = "bag_id" if track == "bag2bag" else "instance_id"
+    key = unit_id_key(track)
     data = example_track()
     by_answer = sorted(data["references"], key=lambda row: row["bag_label"])
     rows = {row[key]: row for row in by_answer}  # where a bag has a "yes", its last row stands for it

@@ -6,10 +6,11 @@ import base64
 import csv
 import html
 import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,25 +95,22 @@ def html_table(
     )
 
 
-def text_html(text: str, *, name: str = "") -> str:
-    r"""The text of a command as HTML: Markdown tables become tables, all other lines paragraphs, as they are.
+def table_html(table: Table, *, name: str = "") -> str:
+    """A table of the metric as HTML, its notes below as paragraphs.
 
-    >>> text_html("| F1 | <a> |\n| --- | ---: |\n| a\\|b | 1 |\n\nX & Y *differ*.", name="t")[-79:]
-    '<tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y *differ*.</p>'
+    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-76:]
+    '<tbody><tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
     """
-    pieces: list[str] = []
-    table: list[list[str]] = []
-    for line in [*text.split("\n"), ""]:
-        if line.startswith("|"):
-            cells = re.split(r"(?<!\\)\|", line.strip())[1:-1]
-            table.append([cell.strip().replace("\\|", "|") for cell in cells])
-            continue
-        if table:
-            pieces.append(html_table(table[0], table[2:], name=name))
-            table = []
-        if line.strip():
-            pieces.append(f"<p>{html.escape(line)}</p>")
-    return "".join(pieces)
+    return html_table(table.header, table.rows, name=name) + lines_html(table.notes)
+
+
+def lines_html(lines: Iterable[str]) -> str:
+    """Each line as a paragraph, escaped.
+
+    >>> lines_html(["X & Y *differ*."])
+    '<p>X &amp; Y *differ*.</p>'
+    """
+    return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
 
 
 def message_box(text: str, *, error: bool = False) -> str:
@@ -162,12 +160,3 @@ def figure_html(figure: Figure, caption: str) -> str:
     shown = html.escape(caption)
     image = f'<img src="data:image/png;base64,{data}" alt="{shown}">'
     return f"<figure>{image}<figcaption>{shown}</figcaption></figure>"
-
-
-def percent(value: Any) -> str:
-    """A fraction in percent, as the tables of the commands show it; "-" for none.
-
-    >>> percent(0.12345), percent(None)
-    ('12.35', '-')
-    """
-    return "-" if value is None else f"{100 * float(value):.2f}"

@@ -17,10 +17,12 @@ from ..family import family_from_counts
 from ..figures.plots import plot_class_weights, plot_f1_by_support
 from ..figures.track_figures import draw_track_figures
 from ..signature import data_fingerprint, signature
-from ..tables import RANKING_NAMES, track_notes, track_table, truth_name, twins_note
-from ..tracks import score_track
+from ..table import percent
+from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
+from ..tracks import ScoredTrack, scored_track
+from ..units import truth_name
 from ..weighting import AVERAGES
-from .pages import Page, csv_text, download_link, html_table, percent, text_html
+from .pages import Page, csv_text, download_link, html_table, lines_html, table_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def labels_page(
     parts = [
         html_table(["in percent", "precision", "recall", "F1"], table, name="averages"),
         f"<p>{len(columns['references']):,} rows, {len(counts.labels):,} classes are scored.</p>",
-        text_html(f"Undefined, shown as 0: {', '.join(scores['undefined'])}." if scores["undefined"] else ""),
+        lines_html([f"Undefined, shown as 0: {', '.join(scores['undefined'])}."] * bool(scores["undefined"])),
         _classes_html(scores["per_class"], "Per class", is_open=True),
         _signature_html({"": line}),
         _downloads_html({**scores, "signature": line}, {"": scores}),
@@ -116,24 +118,24 @@ def track_page(
         UploadError: a file is missing, too large, or no text.
         TypeError, ValueError: as `read_predictions`, `read_references`, `read_relations`, `score_track`.
     """
-    inputs: dict[str, Any] = {
-        "track": track,
-        "predictions": read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
-        "references": read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
-        "relations": read_relations(
+    scored = scored_track(
+        track=track,
+        predictions=read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
+        references=read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
+        relations=read_relations(
             checked_upload(rel2id_file, "rel2id.json", LIMITS), negative_relation=negative_relation.strip()
         ),
-        "negative_relation": negative_relation.strip(),
-        "by": by,
-        "unk": unk,
-    }
-    scores = score_track(**inputs, per_class=True)
-    prefixes = list(scores["signatures"])
+        negative_relation=negative_relation.strip(),
+        by=by,
+        unk=unk,
+        per_class=True,
+    )
+    scores, prefixes = scored.scores, list(scored.signatures)
     notes = track_notes(scores)
     if scores.get("num_twins") and by == "rows":
         notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
-    parts = [text_html(track_table(scores), name="averages"), text_html("\n".join(notes))]
-    if inputs["predictions"][0].get("scores"):
+    parts = [table_html(averages_by_truth(scores), name="averages"), lines_html(notes)]
+    if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
     for prefix in prefixes:
         table = [
@@ -155,8 +157,8 @@ def track_page(
         }
         for prefix in prefixes
     }
-    parts += [_signature_html(scores["signatures"]), _downloads_html(scores, tables)]
-    return Page(_page(parts), partial(_track_pictures, inputs))
+    parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
+    return Page(_page(parts), partial(_track_pictures, scored))
 
 
 def _labels(text: str, path: str | None, what: str) -> list[str]:
@@ -244,9 +246,9 @@ def _label_figures(counts: ClassCounts) -> dict[str, Figure]:
     }
 
 
-def _track_pictures(inputs: Mapping[str, Any]) -> dict[str, Figure]:
+def _track_pictures(scored: ScoredTrack) -> dict[str, Figure]:
     pictures = {}
-    for name, figure in draw_track_figures(**inputs).items():
+    for name, figure in draw_track_figures(scored).items():
         stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
         truth = truth_name(name.removeprefix(stem).removeprefix("_"))
         pictures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure

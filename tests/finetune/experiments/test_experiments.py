@@ -48,14 +48,19 @@ def given(sample: Path, vectors: Path) -> dict:
 
 
 @pytest.fixture(scope="module")
-def finished(given: dict, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(given: dict, made_once: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The output folder of the experiment, made by two workers."""
-    folder = tmp_path_factory.mktemp("experiment")
-    words = words_for(given, folder / "experiment.yaml", folder / "out")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment_runs, "num_threads", lambda: 2)
-        assert main([*words, "--num_workers", "2"]) == 0
-    return folder / "out"
+
+    def run(folder: Path) -> None:
+        folder.mkdir()
+        words = words_for(given, folder / "experiment.yaml", folder / "out")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(experiment_runs, "num_threads", lambda: 2)
+            assert main([*words, "--num_workers", "2"]) == 0
+
+    out = tmp_path_factory.mktemp("experiment") / "out"  # each worker has its own, since commands write there
+    shutil.copytree(made_once("experiment", run) / "out", out)
+    return out
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
 from .corpus_tools.judging import MergedJudgments, merge_judgments, write_pool_sheet, write_sample_sheet
 from .corpus_tools.pool import Order, Pool, choose_pairs
+from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
@@ -43,6 +44,7 @@ __all__ = [
     "mention_counts",
     "merge_answers",
     "merge_judgments",
+    "same_words",
     "write_pool_sheet",
     "write_sample",
     "write_sample_sheet",

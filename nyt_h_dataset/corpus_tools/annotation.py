@@ -311,9 +311,9 @@ def file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
                 record: dict[str, Any] = {}
                 for key, value in flat.items():
                     entity, dot, inner = key.partition(".")
-                    if dot:
+                    if dot and value is not None:
                         record.setdefault(entity, {})[inner] = value
-                    else:
+                    elif not dot:
                         record[key] = value
                 yield record
     ids.check()

@@ -56,8 +56,8 @@ class _Converter:
             "relation": NEGATIVE_RELATION if negative else row.relation,
             "bag_label": row.bag_label,
             "sentence": row.sentence,
-            "head": row.head._asdict(),
-            "tail": row.tail._asdict(),
+            "head": row.head.record(),
+            "tail": row.tail.record(),
         }
 
     def write_train(self, record: dict[str, Any]) -> None:
@@ -132,7 +132,8 @@ def convert_corpus(
         for split, source in sources.items():
             if source is None:
                 continue
-            for number, row in enumerate(corpus_rows(source, columns=columns)):
+            rows = corpus_rows(source, columns=columns, negative_relation=negative_relation)
+            for number, row in enumerate(rows):
                 record = converter.record(row, split, number)
                 if split == "test":
                     writer.write(TEST, record)

@@ -4,6 +4,8 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
+from .card.benchmark import BENCHMARK_TASKS
+from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
@@ -13,11 +15,12 @@ from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
-from .sample.sample import SampleInfo, write_sample
+from .sample.sample import SampleInfo, is_synthetic, write_sample
 from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [
     "BAG_LABELS",
+    "BENCHMARK_TASKS",
     "CITATION",
     "NEGATIVE_RELATION",
     "Agreement",
@@ -34,6 +37,8 @@ __all__ = [
     "choose_pairs",
     "cohen_kappa",
     "convert_corpus",
+    "is_synthetic",
+    "licence_metadata",
     "load_nyt_h",
     "locate",
     "mention_counts",

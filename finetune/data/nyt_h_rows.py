@@ -16,7 +16,7 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         ValueError: A file is broken, or a split is empty.
     """
     from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h
-    from nyt_h_dataset.sample.sample import is_synthetic
+    from nyt_h_dataset.about import is_synthetic
 
     loaded = load_nyt_h(data_dir, "sentence")
     wanted = ("train", "validation", "test", *(("na",) if with_na else ()))

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat, read_columns
+from .columns import check_ids, first_repeat
+from .row_sources import read_columns
 from .signature import short_hash
 from .validation import quoted
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import first_repeat
 from .counts import ClassCounts
+from .row_sources import read_columns
 from .unit_predictions import UnitPredictions, read_unit_predictions
-from .units import TRUTHS, Units, read_units, unit_id_key
+from .units import REFERENCE_KEYS, TRUTHS, Units, read_units, unit_id_key
 from .validation import check_choice, quoted
 
 
@@ -117,7 +118,7 @@ def track_statistics(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
@@ -207,9 +208,6 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
             "no. Pass unk='exclude' to leave unjudged pairs out of the MAGT counts, or truths=('dsgt',)."
         )
     return prefixes
-
-
-REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
 
 
 def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:

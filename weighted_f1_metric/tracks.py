@@ -53,7 +53,7 @@ def score_track(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
@@ -76,14 +76,16 @@ def score_track(
 
     Args:
         track: "sent2sent" and "bag2sent" score rows (instances), "bag2bag" scores bags.
-        references: records, or a dict of columns, with `instance_id`, `bag_id`, `relation` (a name),
-            `bag_label` ("yes", "no", "unk": does this sentence express `relation`?), and `sentence` for
-            by="sentences".
-        predictions: records or columns with the unit's id (`instance_id`, or `bag_id` on bag2bag), `pred` (a
-            relation name, or a list of them; [] says none) and optionally `scores`: a mapping relation ->
+        references: a split of `load_nyt_h` (either config), records, a dict of columns, a DataFrame or an
+            Arrow table, with `instance_id`, `bag_id`, `relation` (a name), `bag_label` ("yes", "no", "unk":
+            does this sentence express `relation`?), and `sentence` for by="sentences". Class ids are read as
+            names through the features of a split, or through rel2id as `relations`.
+        predictions: in any of these forms, with the unit's id (`instance_id`, or `bag_id` on bag2bag), `pred`
+            (a relation name, or a list of them; [] says none) and optionally `scores`: a mapping relation ->
             number, or as a column an array (num_predictions, num_relations) in the order of `relations`.
             Exactly one prediction a unit.
-        relations: the positive relations in id order, without `negative_relation`.
+        relations: the positive relations in id order, or a mapping name -> id (rel2id), which is ordered by
+            its ids; may be left out with a split of `load_nyt_h`, whose features name them.
         truths: "auto", a prefix or several. "auto": all three when every row with a positive relation was
             judged, "dsgt" alone when none was; a mixture is an error unless unk="exclude".
         unk: "error", or "exclude": a pair without a yes and with an unk leaves the MAGT counts (its
@@ -158,7 +160,7 @@ def scored_track(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     by: str = "rows",
     judgments: Any = None,

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import first_repeat
 from .family import f1_family
 from .ranking import DEFAULT_KS
-from .track_statistics import REFERENCE_KEYS, resolve_truths
+from .row_sources import read_columns
+from .track_statistics import resolve_truths
 from .tracks import checked_options, score_units
 from .unit_predictions import predictions_of_ids
-from .units import TRACKS, Units, read_units
+from .units import REFERENCE_KEYS, TRACKS, Units, read_units
 from .validation import check_choice, is_integer, quoted
 from .weighting import AVERAGES, Average
 

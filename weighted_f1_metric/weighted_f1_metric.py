@@ -13,13 +13,14 @@ from typing import Any
 import evaluate
 from datasets import Features, Value
 
-from .columns import read_columns, read_labels, wrong_label
+from .columns import read_labels, wrong_label
 from .counts import class_counts
 from .family import f1_family
 from .fscore import averaged_scores
 from .judgments import read_answers
 from .label_table import count_labels, scored_labels
 from .ranking import checked_ks, rank_candidates, relation_coverage
+from .row_sources import read_columns
 from .signature import VERSION
 from .track_statistics import track_arguments, track_statistics, unit_records
 from .tracks import score_track

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,10 @@ def read_labels(values: Any, name: str) -> np.ndarray | list[str]:
     if isinstance(values, (list, tuple)):
         return _read_list(values, name)
     if values is None or isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
-        raise TypeError(f"`{name}` must be a list or an array of labels; got {type(values).__name__}.")
+        remedy = f" Pass list({name})." if isinstance(values, Iterator) else ""
+        raise TypeError(
+            f"`{name}` must be a list or an array of labels; got {type(values).__name__}.{remedy}"
+        )
     if hasattr(values, "detach"):  # a torch tensor, without importing torch
         if values.is_floating_point():
             raise TypeError(_float_message(name, values.flatten()[:1].tolist()))
@@ -76,6 +79,13 @@ def read_labels(values: Any, name: str) -> np.ndarray | list[str]:
         if values.null_count:
             raise ValueError(f"`{name}` has {values.null_count} missing labels; every row needs one.")
         return _read_array(np.asarray(values.to_numpy(zero_copy_only=False)), name)
+    if hasattr(values, "isna"):  # a pandas Series or array
+        missing = np.flatnonzero(np.asarray(values.isna()))
+        if len(missing):
+            raise ValueError(
+                f"`{name}` has {len(missing)} missing labels, the first at {name}[{missing[0]}]; every row "
+                "needs one."
+            )
     if hasattr(values, "__array__"):
         return _read_array(np.asarray(values), name)
     try:
@@ -130,6 +140,11 @@ def wrong_label(values: Iterable[Any], name: str) -> Exception:
     """The error for the first of `values` that is no label, or is of another type than those before it."""
     first_kind: str | None = None
     for position, value in enumerate(values):
+        if hasattr(value, "detach"):
+            return TypeError(
+                f"`{name}` must hold str or int labels; {name}[{position}] is a tensor. Join them into one: "
+                "torch.stack, or torch.cat."
+            )
         if hasattr(value, "item") and np.ndim(value) == 0:
             value = value.item()
         if isinstance(value, float):

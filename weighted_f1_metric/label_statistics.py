@@ -12,6 +12,7 @@ from typing import Any
 
 from .columns import Label, read_labels, wrong_label
 from .counts import class_counts
+from .row_sources import NESTED, is_table, read_columns, row_source
 from .table import Table, number, percent
 
 
@@ -28,7 +29,8 @@ def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dic
             when there are none.
 
     Args:
-        labels: One label per row, all str or all int; as `references` of `f1_family`.
+        labels: One label per row, all str or all int; as `references` of `f1_family`. Or a table, a split of
+            `load_nyt_h` (either config), records, columns, a DataFrame or an Arrow table: its `relation`.
         negative_label: The negative class, by name or id. It must occur: a misspelt one would be counted as a
             relation.
 
@@ -44,6 +46,11 @@ def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dic
     >>> round(statistics["perplexity_without_negative"], 4)  # 3 / 2^(2/3)
     1.8899
     """
+    if is_table(labels):
+        source = row_source(labels, "labels")
+        in_bags = NESTED in source.keys and "relation" not in source.keys
+        required = ["relation", "instance_id"] if in_bags else ["relation"]
+        labels = read_columns(source, required=required, name="labels")["relation"]
     column = read_labels(labels, "labels")
     if isinstance(column, list) and not all(isinstance(label, str) for label in column):
         raise wrong_label(column, "labels")

@@ -15,6 +15,7 @@ import numpy as np
 
 from .validation import is_integer, quoted
 
+REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
 NESTED = "instances"  # the column of a table of bags that holds their rows
 
 

@@ -13,6 +13,10 @@ from .units import TRUTHS, truth_name
 from .weighting import AVERAGES
 
 MACRO_ALL_TITLE = "macro, all relations"
+AUC_NOTE = (
+    "The AUC of a perfect ranking is below 1 by definition: its curve begins at the first candidate, not at "
+    "recall 0: 0 with one gold pair, 0.9 with ten. Average precision (AP) is 1 there."
+)
 RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
 
@@ -159,6 +163,8 @@ def track_notes(scores: Mapping[str, Any]) -> list[str]:
     ]
     if scores["undefined"]:
         lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
+    if any(str(key).endswith("_auc") for key in scores):
+        lines.append(AUC_NOTE)
     return lines
 
 
@@ -166,7 +172,7 @@ def twins_note(scores: Mapping[str, Any]) -> str:
     """How many rows are twins."""
     return (
         f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
-        "bag under another relation."
+        "bag stands in more than one row."
     )
 
 

@@ -103,7 +103,9 @@ def score_track(
         A dict with, under each prefix, the family over the supported classes (`magt_dodrans_f1`, ...), over
         all relations `{prefix}_macro_all_{precision|recall|f1}` ([A]'s macro), `{prefix}_num_supported`,
         `{prefix}_max_single_recall` (the best micro recall that one relation a unit allows), and with scores
-        the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates). Beside them:
+        the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates), with
+        `{prefix}_auc_over_units`, [A]'s AUC: its recall counts the units with a gold pair, not the pairs, and
+        passes 1 where a unit has several. Beside them:
 
         - num_units; num_pairs, the (unit, DS relation) pairs;
         - num_judged_no: predicted relations that a human refused (no yes, no unk);
@@ -255,7 +257,12 @@ def _ranking_of_truths(
             ranked = everything = everything or rank_candidates(scores=scores)
         else:
             ranked = rank_candidates(scores=scores, candidates=candidates)
-        result |= {f"{prefix}_{name}": value for name, value in ranked.measures(gold=gold, ks=ks).items()}
+        measures = ranked.measures(gold=gold, ks=ks)
+        measures["auc_over_units"] = None
+        if measures["auc"] is not None:  # [A]'s recall counts units with a gold pair, as if each had one
+            pairs_per_unit = np.count_nonzero(gold) / np.count_nonzero(gold.any(axis=1))
+            measures["auc_over_units"] = measures["auc"] * pairs_per_unit
+        result |= {f"{prefix}_{name}": value for name, value in measures.items()}
     return result
 
 

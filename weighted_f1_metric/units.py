@@ -11,7 +11,7 @@ import numpy as np
 
 from .columns import check_ids, first_repeat
 from .judgments import filled_labels, judged_units, read_answers, sentence_groups
-from .row_sources import named_classes, read_columns
+from .row_sources import REFERENCE_KEYS, named_classes, read_columns
 from .validation import check_choice, is_integer, quoted
 
 TRACKS = ("sent2sent", "bag2sent", "bag2bag")
@@ -19,7 +19,6 @@ TRACKS = ("sent2sent", "bag2sent", "bag2bag")
 TRUTH_NAMES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
 TRUTHS = tuple(TRUTH_NAMES)
 BAG_LABELS = ("no", "yes", "unk")  # by id, as in bag_label2id.json
-REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
 
 
 def truth_name(truth: str) -> str:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..units import REFERENCE_KEYS
+from ..row_sources import REFERENCE_KEYS
 from ..validation import is_integer, quoted
 from .files import read_json, read_json_records, write_text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from .commands.compare import add_compare_parser
@@ -35,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     parsed = parser.parse_args(argv)
     try:
-        status: int = parsed.run(parsed)
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning  # type: ignore[assignment]
+            status: int = parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:  # as of `| head`: the reader has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
@@ -44,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{parser.prog} {parsed.command}: error: {error}", file=sys.stderr)
         return 2
     return status
+
+
+def _print_warning(message: Warning | str, *_: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

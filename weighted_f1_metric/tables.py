@@ -111,7 +111,7 @@ def measures_table(scores: Mapping[str, Any], prefixes: Sequence[str] = ("",)) -
 
 
 def classes_table(per_class: Mapping[Any, Mapping[str, Any]], *, title: str = "class") -> Table:
-    """The table of the classes' precision, recall and F in percent, support and predictions; most support first.
+    """The table of the classes: precision, recall and F in percent, support, predictions; largest first.
 
     Args:
         per_class: `per_class` of `f1_family`.

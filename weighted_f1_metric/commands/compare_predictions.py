@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..columns import first_repeat
+from ..columns import repeated_ids
 from ..significance.comparison import f1_measure, holm_adjusted
 from ..significance.resampling import (
     BootstrapResult,
@@ -18,6 +18,7 @@ from ..significance.resampling import (
 )
 from ..table import Table, number, percent
 from ..units import truth_name
+from ..validation import quoted
 from .files import write_json
 from .label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_column
 from .label_scores import aligned_labels, direction_groups
@@ -101,14 +102,11 @@ def _names(arguments: argparse.Namespace) -> list[str]:
             f"A paired comparison needs at least two prediction files, each with a name; got "
             f"{len(arguments.paths)} files and {len(names)} names."
         )
-    if first_repeat(names) is not None:
-        names = list(arguments.paths)
-    files = [Path(path).resolve() for path in arguments.paths]
-    if first_repeat(files) is not None or first_repeat(names) is not None:
-        raise ValueError(
-            f"{first_repeat(names) or arguments.paths[0]!r} is there twice; give different files and names."
-        )
-    return names
+    files = [str(Path(path).resolve()) for path in arguments.paths]
+    for what in (files, arguments.names or []):
+        if repeated := repeated_ids(what):
+            raise ValueError(f"{quoted(repeated)} is there more than once; give different files and names.")
+    return names if len(set(names)) == len(names) else files
 
 
 def _track_systems(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 
+from ..columns import repeated_ids
 from ..family import f1_family
 from ..label_statistics import undirected
 from ..table import Table
@@ -87,8 +88,7 @@ def aligned_labels(gold: LabelColumn, predicted: LabelColumn) -> list[str]:
             )
         return predicted.labels
     for column in (gold, predicted):
-        repeated = [row for row, times in Counter(column.ids).items() if times > 1]
-        if repeated:
+        if repeated := repeated_ids(column.ids or []):
             raise ValueError(
                 f"{column.path}: {len(repeated)} ids are there more than once: {quoted(repeated)}."
             )

@@ -25,9 +25,9 @@ from .flags import add_label_flags, add_track_flags
 from .label_scores import is_prose, print_scores, run_label_score
 from .prediction_files import read_predictions, read_references, read_relations
 
-_DESCRIPTION = """Score predictions on NYT-H against distant and human labels (--track, --rel2id, --test, --pred:
-the files and the short flags of the authors' evaluator): every average of the weighted F1 family is printed
-under every ground truth, beside the scores of copying the distant labels. Or score the labels of any
+_DESCRIPTION = """Score predictions on NYT-H against distant and human labels (--track, --rel2id, --test,
+--pred: the files and the short flags of the authors' evaluator): every average of the weighted F1 family is
+printed under every ground truth, beside the scores of copying the distant labels. Or score the labels of any
 classification (--gold, --pred, --negative): text, CSV, TSV, JSON lines or a JSON array, also .gz or - for
 standard input; rows are matched by id where both files have ids."""
 TRACK_FLAGS = ("track", "rel2id", "test")

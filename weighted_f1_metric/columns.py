@@ -24,10 +24,10 @@ def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
     )
 
 
-def first_repeat(ids: Sequence[Any]) -> list[Any]:
+def repeated_ids(ids: Sequence[Any]) -> list[Any]:
     """The ids that occur more than once, in order.
 
-    >>> first_repeat(["b", "a", "b", "a", "b", "c"])
+    >>> repeated_ids(["b", "a", "b", "a", "b", "c"])
     ['b', 'a']
     """
     if len(set(ids)) == len(ids):

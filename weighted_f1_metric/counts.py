@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Label, first_repeat, read_label, read_labels
+from .columns import Label, read_label, read_labels, repeated_ids
 from .label_table import count_labels, scored_labels, selected_counts
 from .validation import check_choice, check_real, is_integer, quoted
 
@@ -170,7 +170,7 @@ class ClassCounts:
 def _check_labels(labels: tuple[Label, ...]) -> None:
     if not (all(isinstance(label, str) for label in labels) or all(map(is_integer, labels))):
         raise TypeError(f"`labels` of ClassCounts must be all str or all int; got {quoted(labels)}.")
-    repeated = first_repeat(list(labels))
+    repeated = repeated_ids(list(labels))
     if repeated:
         raise ValueError(f"`labels` of ClassCounts holds labels twice: {quoted(repeated)}.")
 

@@ -7,6 +7,7 @@ Classification", section 2 and Table 1.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from .columns import Label, read_labels, wrong_label
@@ -72,6 +73,15 @@ def _perplexity(support: list[int]) -> float | None:
     if not total:
         return None
     return math.exp(-math.fsum(n / total * math.log(n / total) for n in support if n))
+
+
+def undirected(label: str) -> str:
+    """Return a label without its direction, written R(e1,e2) or R(e2,e1) as in SemEval-2010 Task 8.
+
+    >>> undirected("Cause-Effect(e2,e1)"), undirected("Other")
+    ('Cause-Effect', 'Other')
+    """
+    return re.sub(r"\((e1,e2|e2,e1)\)$", "", label)
 
 
 def statistics_table(statistics: dict[str, dict[str, int | float | None]]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat
+from .columns import check_ids, repeated_ids
 from .counts import ClassCounts
 from .row_sources import REFERENCE_KEYS, read_columns
 from .unit_predictions import UnitPredictions, read_unit_predictions
@@ -242,11 +242,11 @@ def unit_records(
         row["sentence"] = row["sentence"] if isinstance(row["sentence"], str) else None
         rows_of_unit.setdefault(row[key], []).append(row)
     ids = wanted[key]
-    repeated = first_repeat(ids)
+    repeated = repeated_ids(ids)
     if repeated:
         raise ValueError(f"`predictions` holds {key}s more than once: {_quoted_ids(repeated)}.")
     if key == "instance_id" and len(rows_of_unit) < len(sentences):
-        repeated = first_repeat(rows["instance_id"])
+        repeated = repeated_ids(rows["instance_id"])
         raise ValueError(f"`references` holds instance_ids more than once: {_quoted_ids(repeated)}.")
     unknown = [value for value in ids if value not in rows_of_unit]
     missing = sorted(set(rows_of_unit) - set(ids))

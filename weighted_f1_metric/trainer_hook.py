@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat
+from .columns import repeated_ids
 from .counts import class_counts
 from .family import f1_family
 from .ranking import DEFAULT_KS
@@ -45,8 +45,8 @@ def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
         names = list(id2label) if is_ordered else []
     if not names or not all(isinstance(name, str) for name in names) or isinstance(id2label, str):
         raise TypeError("`id2label` must be a mapping id -> name, or the list of names (strings).")
-    if first_repeat(names):
-        raise ValueError(f"`id2label` holds names twice: {quoted(first_repeat(names))}.")
+    if repeated_ids(names):
+        raise ValueError(f"`id2label` holds names twice: {quoted(repeated_ids(names))}.")
     return names
 
 

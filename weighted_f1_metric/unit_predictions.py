@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat
+from .columns import check_ids, repeated_ids
 from .row_sources import read_columns, row_source
 from .units import Units
 from .validation import is_integer, quoted
@@ -78,7 +78,7 @@ def predictions_of_ids(
 
 def _match_ids(ids: Sequence[Any], units: Units) -> np.ndarray:
     """The row of `ids` that predicts each of the units' ids, (num_ids,) int64."""
-    repeated = first_repeat(ids)
+    repeated = repeated_ids(ids)
     if repeated:
         raise ValueError(f"`predictions` holds {units.id_key}s more than once: {quoted(repeated)}.")
     row = {value: position for position, value in enumerate(ids)}

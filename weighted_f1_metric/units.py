@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat
+from .columns import check_ids, repeated_ids
 from .judgments import filled_labels, judged_units, read_answers, sentence_groups
 from .row_sources import REFERENCE_KEYS, named_classes, read_columns
 from .validation import check_choice, is_integer, quoted
@@ -133,7 +133,7 @@ def read_units(
     instance_ids, bag_ids = columns["instance_id"], columns["bag_id"]
     check_ids(instance_ids, "instance_id", "references")
     check_ids(bag_ids, "bag_id", "references")
-    repeated = first_repeat(instance_ids)
+    repeated = repeated_ids(instance_ids)
     if repeated:
         raise ValueError(f"`references` holds instance_ids more than once: {quoted(repeated)}.")
     row_relation = _relation_codes(columns["relation"], names, negative_relation)
@@ -233,7 +233,7 @@ def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
     if isinstance(relations, Mapping):
         if not all(is_integer(number) for number in relations.values()):
             raise TypeError("`relations` as a mapping must be rel2id, relation name -> id (int).")
-        shared = first_repeat(list(relations.values()))
+        shared = repeated_ids(list(relations.values()))
         if shared:
             raise ValueError(f"`relations` gives ids to several names: {quoted(shared)}.")
         ordered = sorted(relations, key=relations.__getitem__)
@@ -254,7 +254,7 @@ def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
         raise ValueError(
             f"`relations` holds the negative relation {negative_relation!r}; list the positive ones only."
         )
-    repeated = first_repeat(names)
+    repeated = repeated_ids(names)
     if repeated:
         raise ValueError(f"`relations` holds names twice: {quoted(repeated)}.")
     return tuple(map(str, names))

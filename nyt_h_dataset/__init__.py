@@ -4,6 +4,7 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
+from .about import is_synthetic
 from .card.benchmark import BENCHMARK_TASKS
 from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
@@ -15,7 +16,7 @@ from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
-from .sample.sample import SampleInfo, is_synthetic, write_sample
+from .sample.sample import SampleInfo, write_sample
 from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [

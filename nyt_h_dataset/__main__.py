@@ -53,6 +53,8 @@ def _convert(arguments: argparse.Namespace) -> int:
         negative_relation=arguments.negative_relation,
         validation_fraction=arguments.validation_fraction,
         seed=arguments.seed,
+        name=arguments.name,
+        licence=arguments.licence,
         overwrite=arguments.overwrite,
     )
     _print_rows(info.num_rows, info.path)
@@ -223,6 +225,10 @@ def add_corpus_commands(commands: Any) -> None:
         default=0.1,
         metavar="SHARE",
         help="share of the entity pairs for validation where no file is given (default: %(default)s)",
+    )
+    convert.add_argument("--name", help="what the corpus is called; its cards say so")
+    convert.add_argument(
+        "--licence", metavar="NAME", help="the licence of the corpus, such as cc-by-4.0; its cards say so"
     )
     convert.add_argument("--seed", type=int, default=0, help="which pairs these are (default: %(default)s)")
     _add_out(convert)

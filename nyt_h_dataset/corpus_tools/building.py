@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..about import read_about
 from ..loading import load_nyt_h
 from ..record_lines import ENTITIES, ENTITY_KEYS
 from ..schema import (
@@ -335,11 +336,19 @@ def build_corpus(
     rows_out = {name: int((files == name).sum()) for name in RECORD_FILES}
     _check_sizes(rows_out, dropped)
     relations = relation_order(left)
+    about = read_about(data_dir, cache_dir=cache_dir)
+    how = {
+        "pair": f"about {dev_fraction:.0%} of the rows of train, by entity pair: no pair is on both sides",
+        "instance": f"{dev_fraction:.0%} of the rows of train, row by row: entity pairs are on both sides",
+        "keep": about.validation,
+    }
+    about = about.after("built as NYT-H was (Zhu et al. 2020, section 3)", validation=how[split_by])
     with release_folder(out, overwrite=overwrite) as writer:
         for name in RECORD_FILES:
             for record in row_records(stays, np.flatnonzero(files == name), names):
                 writer.write(name, record)
         writer.write_labels(relations)
+        writer.write_about(about)
     return Built(
         path=Path(os.path.abspath(os.path.expanduser(out))),
         relations=tuple(relations),

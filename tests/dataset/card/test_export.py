@@ -323,12 +323,12 @@ def test_a_folder_that_is_not_empty_is_refused_an_earlier_export_is_replaced(sou
 
 
 def test_a_failure_leaves_the_earlier_export_as_it_was(source, built, tmp_path, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("No space left on device")
 
     out = export_nyt_h(source, tmp_path / "out", cache_dir=built, figures=False).path
     before = (out / "README.md").read_bytes()
-    monkeypatch.setattr("nyt_h_dataset.card.export._write_parquet", fail)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", fail)
     with pytest.raises(OSError, match="No space left"):
         export_nyt_h(source, out, cache_dir=built, na="all", overwrite=True)
     assert (out / "README.md").read_bytes() == before

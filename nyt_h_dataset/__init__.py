@@ -4,6 +4,9 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
+from .about import is_synthetic
+from .card.benchmark import BENCHMARK_TASKS
+from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
@@ -18,6 +21,7 @@ from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [
     "BAG_LABELS",
+    "BENCHMARK_TASKS",
     "CITATION",
     "NEGATIVE_RELATION",
     "Agreement",
@@ -34,6 +38,8 @@ __all__ = [
     "choose_pairs",
     "cohen_kappa",
     "convert_corpus",
+    "is_synthetic",
+    "licence_metadata",
     "load_nyt_h",
     "locate",
     "mention_counts",

@@ -51,6 +51,7 @@ def words_at(sentence, spans):
         ("Bonn", " Bonn ", [0]),
         ("Bonn", "", []),
         ("Bonn", "  ", []),
+        ("in 5,Paris", "Paris", [5]),
     ],
 )
 def test_written_mentions_stand_at_token_boundaries(sentence, word, starts):
@@ -80,6 +81,7 @@ def test_written_mentions_stand_at_token_boundaries(sentence, word, starts):
         ("BONNER", "Bonn", []),
         ("\u0301Bonn", "bonn", []),
         ("Bonn", "\u0301", []),
+        ("HA HA HA", "ha ha", ["HA HA", "HA HA"]),
     ],
 )
 def test_folded_mentions_map_back_to_the_sentence(sentence, word, found):

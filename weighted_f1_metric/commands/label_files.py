@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..columns import first_repeat
+from ..columns import repeated_ids
 from ..validation import quoted
 from .files import json_values, read_text
 
@@ -241,7 +241,7 @@ def _from_table(
     if id_column is None or id_column == column:
         return labels, None
     ids = [cells[id_column].strip() for _, cells in body]
-    return labels, None if first_repeat(ids) else ids
+    return labels, None if repeated_ids(ids) else ids
 
 
 def _label_column(

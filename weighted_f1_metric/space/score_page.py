@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..commands.label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_file
 from ..commands.prediction_files import read_predictions, read_references, read_relations
 from ..counts import ClassCounts, class_counts
-from ..family import family_from_counts
+from ..family import f1_family
 from ..figures.plots import plot_class_weights, plot_f1_by_support
 from ..figures.track_figures import draw_track_figures
-from ..signature import data_fingerprint, signature
 from ..table import percent
 from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
 from ..tracks import ScoredTrack, scored_track
@@ -67,7 +66,7 @@ def labels_page(
         UploadError: a column is missing, given twice, too large, or no text; too many or too long labels.
         TypeError, ValueError: as `read_label_file` and `f1_family`.
     """
-    columns = {
+    columns: dict[str, Any] = {
         "predictions": _labels(predictions, predictions_file, "predictions"),
         "references": _labels(references, references_file, "references"),
     }
@@ -83,15 +82,16 @@ def labels_page(
             "and nothing else on it."
         )
     negative, note = _negative(negative_label.strip(), distinct)
-    counts = class_counts(
-        predictions=columns["predictions"], references=columns["references"], negative_label=negative
-    )
-    scores = family_from_counts(counts, macro_over=macro_over, per_class=True)
-    line = signature(
-        labels=counts.labels,
-        data=data_fingerprint(columns["references"]),
+    # The classes of macro_over="labels" are those of the page: all that occur in either column.
+    named = sorted(distinct) if macro_over == "labels" else None
+    counts = class_counts(**columns, labels=named, negative_label=negative)
+    scores = f1_family(
+        **columns,
+        labels=named,
         negative_label=negative,
         macro_over=macro_over,
+        per_class=True,
+        signature=True,
     )
     table = [[average, *(percent(scores[f"{average}_{name}"]) for name in MEASURES)] for average in AVERAGES]
     num_rows = len(columns["references"])
@@ -101,8 +101,8 @@ def labels_page(
         lines_html([f"{num_rows:,} rows, {len(counts.labels):,} classes are scored.", *note]),
         lines_html([f"Undefined, shown as 0: {', '.join(scores['undefined'])}."] * bool(scores["undefined"])),
         _classes_html(scores["per_class"], "Per class", is_open=True),
-        _signature_html({"": line}),
-        _downloads_html({**scores, "signature": line}, {"": scores}),
+        _signature_html({"": scores["signature"]}),
+        _downloads_html(scores, {"": scores}),
     ]
     return Page(_page(parts), partial(_label_figures, counts))
 

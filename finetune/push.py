@@ -12,9 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hub_cards import add_push_options, check_repo_id, folder_files, licence_of, publish, run_command
-from hub_cards.upload import OWNERS_METADATA
-from nyt_h_dataset.card.text import licence_metadata
+from hub_cards import (
+    OWNERS_METADATA,
+    add_push_options,
+    check_repo_id,
+    folder_files,
+    licence_of,
+    publish,
+    run_command,
+)
+from nyt_h_dataset import licence_metadata
 
 from .report.model_card import (
     Licence,

@@ -17,10 +17,12 @@ from .bags import BAG_KEYS
 from .card.benchmark import BY_HAND, EVAL_YAML, eval_yaml
 from .card.export import ExportInfo, export_nyt_h
 from .card.verification import verify_nyt_h
-from .corpus_tools.annotation import merge_answers, write_sheet
+from .corpus_tools.annotation import Agreement, merge_answers, write_sheet
 from .corpus_tools.building import SPLIT_CHOICES, build_corpus
 from .corpus_tools.conversion import convert_corpus
 from .corpus_tools.corpus import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
+from .corpus_tools.judging import UNITS, merge_judgments, write_pool_sheet, write_sample_sheet
+from .corpus_tools.sampling import ALLOCATIONS, STRATA
 from .download import download_nyt_h
 from .mentions import POLICIES
 from .sample.sample import SIZES, write_sample
@@ -51,6 +53,8 @@ def _convert(arguments: argparse.Namespace) -> int:
         negative_relation=arguments.negative_relation,
         validation_fraction=arguments.validation_fraction,
         seed=arguments.seed,
+        name=arguments.name,
+        licence=arguments.licence,
         overwrite=arguments.overwrite,
     )
     _print_rows(info.num_rows, info.path)
@@ -66,6 +70,7 @@ def _build(arguments: argparse.Namespace) -> int:
         split_by=arguments.split_by,
         dev_fraction=arguments.dev_fraction,
         na_ratio=arguments.na_ratio,
+        test_bags=arguments.test_bags,
         seed=arguments.seed,
         overwrite=arguments.overwrite,
         cache_dir=arguments.cache_dir,
@@ -79,24 +84,72 @@ def _build(arguments: argparse.Namespace) -> int:
         "rows of train that are in test": built.duplicates_of_test,
         "NA rows that repeat a sentence": built.na_repeats,
         "answers about dropped relations": built.answers_lost,
+        "rows moved from train to test": built.moved_to_test,
     }
     for title, count in counts.items():
         print(f"{title:32} {count:>10,}")
     for name, relation in built.dropped_relations.items():
         rows = f"{relation.train_rows:,} rows in train, {relation.test_rows:,} in test"
         print(f"now NA: {name} ({relation.reason}; {rows})")
+    if built.not_in_dev:
+        print(f"in train, not in dev: {', '.join(built.not_in_dev)}")
     _print_rows(built.rows_out, built.path)
     return 0
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
+    if arguments.pool:
+        return _pool_sheet(arguments)
+    if arguments.sample is not None:
+        design, num_rows = write_sample_sheet(
+            arguments.data_dir,
+            arguments.out,
+            num_drawn=arguments.sample,
+            unit=arguments.unit,
+            stratify=arguments.stratify,
+            allocation=arguments.allocation,
+            seed=arguments.seed,
+        )
+        for stratum in design["strata"]:
+            print(f"{stratum['name'] or 'all':48} {stratum['drawn']:>6,} of {stratum['size']:>7,}")
+        print(f"{num_rows:,} rows to answer with yes or no: {arguments.out}")
+        print(f"The design, for the estimate: {Path(arguments.out).with_suffix('.design.json')}")
+        return 0
     differing = tuple(arguments.differing) if arguments.differing else None
     num_rows = write_sheet(arguments.data_dir, arguments.out, differing=differing)
     print(f"{num_rows:,} rows to answer with yes or no: {arguments.out}")
     return 0
 
 
+def _pool_sheet(arguments: argparse.Namespace) -> int:
+    if arguments.budget is None:
+        raise ValueError("--pool needs --budget N, how many pairs can be judged.")
+    pool = write_pool_sheet(
+        arguments.data_dir,
+        arguments.out,
+        predictions=arguments.pool,
+        budget=arguments.budget,
+        judgments=arguments.judgments,
+    )
+    print(f"{pool.num_open:,} open pairs, {pool.num_answers:,} answers for all of them.")
+    for order in pool.orders:
+        state = {None: "certain", True: "can be settled", False: "cannot be settled with these answers"}
+        a, b = order.systems
+        low, high = 100 * order.low, 100 * order.high
+        print(f"{a} - {b}, {order.measure}: {low:+.1f} to {high:+.1f}; {state[order.can_be_settled]}")
+    print(f"{len(pool.pairs):,} rows to answer with yes or no: {arguments.out}")
+    return 0
+
+
 def _merge(arguments: argparse.Namespace) -> int:
+    if arguments.judgments:
+        return _merge_judgments(arguments)
+    if arguments.out is None:
+        raise ValueError(
+            "give --out DIR for a data set with the answers, or --judgments FILE for the answers."
+        )
+    if len(arguments.annotators) != 2:
+        raise ValueError("a data set takes the sheets of two annotators; --judgments takes one or two.")
     judged = merge_answers(
         arguments.data_dir,
         arguments.out,
@@ -104,22 +157,39 @@ def _merge(arguments: argparse.Namespace) -> int:
         adjudicator=arguments.adjudicator,
         overwrite=arguments.overwrite,
     )
-    agreement = judged.agreement
-    kappa = "undefined (one answer throughout)" if agreement.kappa is None else f"{agreement.kappa:.4f}"
-    print(
-        f"annotators agree on {agreement.observed:.2%} of {agreement.num_items:,} rows, Cohen's kappa {kappa}"
-    )
+    _print_agreement(judged.agreement, "rows")
     print(f"test: {judged.num_yes:,} yes, {judged.num_no:,} no")
     print(f"Written to {judged.path}")
     return 0
+
+
+def _merge_judgments(arguments: argparse.Namespace) -> int:
+    merged = merge_judgments(
+        arguments.data_dir,
+        arguments.judgments,
+        annotators=arguments.annotators,
+        adjudicator=arguments.adjudicator,
+        earlier=arguments.earlier,
+    )
+    if merged.agreement is not None:
+        _print_agreement(merged.agreement, "pairs")
+    print(f"{merged.num_yes:,} yes, {merged.num_no:,} no, {merged.num_unanswered:,} without an answer")
+    print(f"Written to {merged.path}")
+    return 0
+
+
+def _print_agreement(agreement: Agreement, what: str) -> None:
+    kappa = "undefined (one answer throughout)" if agreement.kappa is None else f"{agreement.kappa:.4f}"
+    share = f"{agreement.observed:.2%} of {agreement.num_items:,} {what}"
+    print(f"annotators agree on {share}, Cohen's kappa {kappa}")
 
 
 def _add_data_dir(command: argparse.ArgumentParser, about: str) -> None:
     command.add_argument("--data_dir", required=True, metavar="DIR", help=about)
 
 
-def _add_out(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", required=True, metavar="DIR", help="folder to write; new or empty")
+def _add_out(command: argparse.ArgumentParser, *, required: bool = True) -> None:
+    command.add_argument("--out", required=required, metavar="DIR", help="folder to write; new or empty")
     command.add_argument(
         "--overwrite", action="store_true", help="replace a data set in this layout (and nothing else)"
     )
@@ -160,6 +230,10 @@ def add_corpus_commands(commands: Any) -> None:
         metavar="SHARE",
         help="share of the entity pairs for validation where no file is given (default: %(default)s)",
     )
+    convert.add_argument("--name", help="what the corpus is called; its cards say so")
+    convert.add_argument(
+        "--licence", metavar="NAME", help="the licence of the corpus, such as cc-by-4.0; its cards say so"
+    )
     convert.add_argument("--seed", type=int, default=0, help="which pairs these are (default: %(default)s)")
     _add_out(convert)
     convert.set_defaults(run=_convert)
@@ -197,6 +271,13 @@ def add_corpus_commands(commands: Any) -> None:
         metavar="R",
         help="NA rows in train per row with a relation (default: %(default)s)",
     )
+    build.add_argument(
+        "--test_bags",
+        type=int,
+        default=0,
+        metavar="N",
+        help="random pairs that move from train to test, to be judged (default: %(default)s)",
+    )
     build.add_argument("--seed", type=int, default=0, help="draws dev and NA (default: %(default)s)")
     build.add_argument(
         "--cache_dir", metavar="DIR", help="where the corpus is read to (default: of datasets)"
@@ -207,18 +288,58 @@ def add_corpus_commands(commands: Any) -> None:
     sheet = commands.add_parser("sheet", help="write the test sentences as a sheet for an annotator")
     _add_data_dir(sheet, "the data set, in the format of NYT-H")
     sheet.add_argument("--out", required=True, metavar="FILE", help="sheet to write, .csv or .tsv")
-    sheet.add_argument(
+    kind = sheet.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--pool",
+        nargs="+",
+        metavar="PRED",
+        help="prediction files: ask about the pairs that settle their order and shrink their intervals",
+    )
+    kind.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="ask about N drawn pairs, and write the design beside the sheet",
+    )
+    kind.add_argument(
         "--differing",
         nargs=2,
         metavar=("A", "B"),
         help="filled sheets of two annotators: ask only where they differ, for the adjudicator",
     )
+    sheet.add_argument("--budget", type=int, metavar="N", help="with --pool: how many pairs can be judged")
+    sheet.add_argument("--judgments", metavar="FILE", help="with --pool: the answers so far")
+    sheet.add_argument(
+        "--unit", choices=tuple(UNITS), default="sentence", help="with --sample: what is drawn"
+    )
+    sheet.add_argument(
+        "--stratify", choices=STRATA, default="relation", help="with --sample (default: %(default)s)"
+    )
+    sheet.add_argument(
+        "--allocation",
+        choices=ALLOCATIONS,
+        default="proportional",
+        help="with --sample: proportional for micro and weighted averages, sqrt for macro",
+    )
+    sheet.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
     sheet.set_defaults(run=_sheet)
     merge = commands.add_parser("merge", help="write the annotators' answers into the test set; kappa")
     _add_data_dir(merge, "the data set that the sheets were written from")
-    merge.add_argument("--annotators", nargs=2, required=True, metavar=("A", "B"), help="two filled sheets")
+    merge.add_argument(
+        "--annotators",
+        nargs="+",
+        required=True,
+        metavar="SHEET",
+        help="two filled sheets (one will do for a pool)",
+    )
     merge.add_argument("--adjudicator", metavar="C", help="filled sheet of the rows on which they differ")
-    _add_out(merge)
+    merge.add_argument(
+        "--judgments",
+        metavar="FILE",
+        help="write the answers of a pool or a sample to this file, no data set",
+    )
+    merge.add_argument("--earlier", metavar="FILE", help="with --judgments: answers to keep in front")
+    _add_out(merge, required=False)
     merge.set_defaults(run=_merge)
 
 

@@ -32,7 +32,7 @@ from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .table import Table, percent
-from .tables import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table
+from .tables import AUC_NOTE, SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table, track_table
 from .track_statistics import (
     TrackStatistics,
     resolve_truths,
@@ -51,6 +51,7 @@ from .weighting import AVERAGES, check_desiderata, class_weights
 __version__ = VERSION
 
 __all__ = [
+    "AUC_NOTE",
     "AVERAGES",
     "COLOURS",
     "SIGNIFICANCE_LEVEL",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .significance.comparison import Comparison, f1_measure
@@ -13,6 +13,10 @@ from .units import TRUTHS, truth_name
 from .weighting import AVERAGES
 
 MACRO_ALL_TITLE = "macro, all relations"
+AUC_NOTE = (
+    "The AUC of a perfect ranking is below 1 by definition: its curve begins at the first candidate, not at "
+    "recall 0: 0 with one gold pair, 0.9 with ten. Average precision (AP) is 1 there."
+)
 RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
 
@@ -73,6 +77,62 @@ def averages_by_truth(
     return Table(header, table)
 
 
+def measures_table(scores: Mapping[str, Any], prefixes: Sequence[str] = ("",)) -> Table:
+    """The table of precision, recall and F in percent, a row an average.
+
+    Args:
+        scores: what `f1_family` or `score_track` returns.
+        prefixes: the truths of a track, whose measures stand in columns of their own; ("",) without tracks.
+
+    >>> scores = {"micro_precision": 1.0, "micro_recall": 0.5, "micro_f1": 2 / 3}
+    >>> print(measures_table(scores).aligned())
+    in percent  precision  recall     F1
+    micro          100.00   50.00  66.67
+    """
+    measure = "fbeta" if any(str(key).endswith("_fbeta") for key in scores) else "f1"
+    titles = {"precision": "precision", "recall": "recall", measure: "F1" if measure == "f1" else "F-beta"}
+    rows = {average: average for average in average_names(scores, prefixes[0], measure)}
+    if prefixes[0]:
+        rows["macro_all"] = MACRO_ALL_TITLE
+    keys = [("_".join(filter(None, [prefix, "{}"])), name) for prefix in prefixes for name in titles]
+    header = [
+        "in percent",
+        *(
+            " ".join(filter(None, [truth_name(p) if p else "", title]))
+            for p in prefixes
+            for title in titles.values()
+        ),
+    ]
+    cells = [
+        [title, *(percent(scores.get(f"{key.format(average)}_{name}")) for key, name in keys)]
+        for average, title in rows.items()
+    ]
+    return Table(header, cells)
+
+
+def classes_table(per_class: Mapping[Any, Mapping[str, Any]], *, title: str = "class") -> Table:
+    """The table of the classes: precision, recall and F in percent, support, predictions; largest first.
+
+    Args:
+        per_class: `per_class` of `f1_family`.
+        title: the title of the first column.
+    """
+    measures = [
+        name for name in ("precision", "recall", "f1", "fbeta") if any(name in c for c in per_class.values())
+    ]
+    titles = {"f1": "F1", "fbeta": "F-beta"}
+    rows = [
+        [
+            str(label),
+            *(percent(one[name]) for name in measures),
+            f"{one['support']:g}",
+            f"{one['predicted']:g}",
+        ]
+        for label, one in sorted(per_class.items(), key=lambda item: (-item[1]["support"], str(item[0])))
+    ]
+    return Table([title, *(titles.get(name, name) for name in measures), "support", "predicted"], rows)
+
+
 def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -> list[str]:
     """The averages of a truth in `scores`, macro over all relations aside: [B]'s in its order, then others.
 
@@ -81,10 +141,10 @@ def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -
     """
     names = []
     for key in scores:
-        text = str(key)
-        if not (text.startswith(f"{prefix}_") and text.endswith(f"_{measure}")):
+        text, start = str(key), f"{prefix}_" if prefix else ""
+        if not (text.startswith(start) and text.endswith(f"_{measure}")):
             continue
-        name = text[len(prefix) + 1 : -len(measure) - 1]
+        name = text[len(start) : -len(measure) - 1]
         # A longer prefix ("magt_ds_scope") and the measures that are no averages are left out.
         if name not in ("macro_all", "max") and not name.startswith("ds_scope_"):
             names.append(name)
@@ -103,6 +163,8 @@ def track_notes(scores: Mapping[str, Any]) -> list[str]:
     ]
     if scores["undefined"]:
         lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
+    if any(str(key).endswith("_auc") for key in scores):
+        lines.append(AUC_NOTE)
     return lines
 
 
@@ -110,7 +172,7 @@ def twins_note(scores: Mapping[str, Any]) -> str:
     """How many rows are twins."""
     return (
         f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
-        "bag under another relation."
+        "bag stands in more than one row."
     )
 
 

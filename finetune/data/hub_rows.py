@@ -11,6 +11,7 @@ from .relation_rows import (
     RelationData,
     RelationRecord,
     RowError,
+    check_word,
     collected,
     entity_pair,
     is_integer,
@@ -239,6 +240,9 @@ def _record(row: Mapping[str, Any], *, name: str) -> RelationRecord:
     elif not isinstance(sentence, str):
         raise RowError(f"`sentence` must be a text or a list of tokens; got {sentence!r:.60}")
     head, tail = spans
+    for entity, span in zip(("head", "tail"), spans, strict=True):
+        if 0 <= span.start < span.end <= len(sentence):
+            check_word(sentence, span, row.get(f"{entity}_word"), name=entity)
     words = [
         row.get(f"{e}_word") or sentence[max(s.start, 0) : max(s.end, 0)]
         for e, s in zip(("head", "tail"), spans, strict=True)

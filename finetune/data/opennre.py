@@ -19,6 +19,7 @@ from .relation_rows import (
     RelationData,
     RelationRecord,
     RowError,
+    check_word,
     collected,
     entity_pair,
     is_integer,
@@ -150,6 +151,9 @@ def _parser(
         number, line = raw
         record = parsed_line(line)
         sentence, head, tail = _text_and_spans(record)
+        for key, name, span in (("h", "head", head), ("t", "tail", tail)):
+            if 0 <= span.start < span.end <= len(sentence):
+                check_word(sentence, span, record[key].get("name"), name=name)
         entities = [
             str(record[key].get("id") or record[key].get("name") or sentence[span.start : span.end])
             for key, span in (("h", head), ("t", tail))

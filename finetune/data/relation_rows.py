@@ -262,6 +262,26 @@ def joined(tokens: Sequence[Any], *, spans: Sequence[tuple[str, Any, Any]]) -> t
     return " ".join(tokens), found
 
 
+def check_word(sentence: str, span: Span, word: object, *, name: str) -> None:
+    """Refuse a place at which another text stands than the entity's word (case and punctuation aside).
+
+    Raises:
+        RowError: The texts differ: offsets of tokens taken for characters, or shifted by one.
+
+    >>> check_word("John Smith left .", Span(0, 2), "John Smith", name="head")
+    Traceback (most recent call last):
+    finetune.data.relation_rows.RowError: the head is 'John Smith', but 'Jo' stands at its place, 0 to 2 ...
+    """
+    from nyt_h_dataset import same_words
+
+    there = sentence[span.start : span.end]
+    if isinstance(word, str) and word and not same_words(word, there):
+        raise RowError(
+            f"the {name} is {word!r}, but {there!r} stands at its place, {span.start} "
+            f"to {span.end} (exclusive, in characters of {sentence[:40]!r}); correct the offsets"
+        )
+
+
 def is_integer(value: Any) -> bool:
     """Whether it is an int and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -1,7 +1,7 @@
 """An experiment file: systems, tracks and seeds, as arguments for `python -m finetune`.
 
     title: Two systems on my data
-    data: {data: nyt_h, data_dir: sample/data}      # the flags of the data
+    data: {data: nyt_h, data_dir: nyt-h}            # the flags of the data
     tracks: [sent2sent, bag2bag]                    # default: sent2sent
     seeds: [9, 148]
     model_name_or_path: bert-base-uncased           # for systems on a pretrained encoder that name none

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub_cards import as_text, markdown_table
-from weighted_f1_metric import label_statistics, percent, statistics_table, truth_name, truth_pairs
+from weighted_f1_metric import AUC_NOTE, label_statistics, percent, statistics_table, truth_name, truth_pairs
 
 from ..data.relation_rows import RelationData
 from ..report.evaluation import units_of
@@ -88,12 +88,14 @@ def table_6(runs: TrackRuns) -> Table:
         "R": "macro_all_recall",
         "F1": "macro_all_f1",
         "AUC": "auc",
+        "AUC ([A])": "auc_over_units",
         "prevalence": "prevalence",
     }
     note = (
-        f"In percent, {of_seeds(runs)}. P, R and F1 are macro averages over all relations, as in [A]. Read "
-        "an AUC beside its prevalence, the precision of a random ranking: AUCs of different truths are not "
-        "comparable without it."
+        f"In percent, {of_seeds(runs)}. P, R and F1 are macro averages over all relations, as in [A]. "
+        "Recall counts (unit, relation) pairs in AUC, and units with a gold relation in AUC ([A]), which "
+        f"passes 100 where units have several. {AUC_NOTE} Read an AUC beside its prevalence, the precision "
+        "of a random ranking: AUCs of different truths are not comparable without it."
     )
     text, rows = _by_truth(runs, {truth: _keys(truth, columns) for truth in runs.truths}, echo=True)
     return Table(f"table_6_{runs.track}", "[A] Table 6: scores by ground truth", f"{note}\n\n{text}", rows)

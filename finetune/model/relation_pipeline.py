@@ -5,6 +5,8 @@ This file and what it imports are flat and use relative imports only, because th
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -101,6 +103,7 @@ def _sentence(record: Mapping[str, Any], where: str) -> Sentence:
         found = _span(record, side, where)
         if isinstance(found, Span):
             check_span(found, name=side, length=len(text), row=where)
+            _check_word(record.get(side), text, found, side, where)
             spans[side] = found
         else:
             words[side] = found
@@ -137,6 +140,23 @@ def _span(record: Mapping[str, Any], side: str, where: str) -> Span | str:
         return Span(*value)
     got = f"got {record[side]!r}" if side in record else f"{side!r} is missing"
     raise ValueError(f"{where}: {side!r} must be {HOW}; {got}.")
+
+
+def _check_word(given: Any, text: str, span: Span, side: str, where: str) -> None:
+    """Refuse a span at which another text stands than the word given beside it."""
+    word = given.get("word", given.get("name")) if isinstance(given, Mapping) else given
+    there = text[span.start : span.end]
+    if span.found and isinstance(word, str) and word.strip() and _letters(word) != _letters(there):
+        raise ValueError(
+            f"{where}: {side!r} is {word!r}, but {there!r} stands at its place, {span.start} to {span.end}; "
+            "spans are half-open offsets in characters."
+        )
+
+
+def _letters(text: str) -> str:
+    """As `nyt_h_dataset.same_words` compares, which a saved model goes without."""
+    plain = unicodedata.normalize("NFKD", re.sub("(?i)-[lr][rsc]b-", " ", text)).casefold()
+    return "".join(char for char in plain if char.isalnum()) or "".join(plain.split())
 
 
 def _located(text: str, words: Mapping[str, str], where: str) -> dict[str, Span]:

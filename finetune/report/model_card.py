@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Any
 
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
+from nyt_h_dataset import BENCHMARK_TASKS
 from nyt_h_dataset import CITATION as NYT_H_CITATION
-from nyt_h_dataset.card.benchmark import TASKS
 from weighted_f1_metric import percent
 
 from .figures import FIGURES
@@ -394,7 +394,7 @@ def data_config(results: Mapping[str, Any]) -> str | None:
 def task_scores(results: Mapping[str, Any]) -> dict[str, ModelScore]:
     """Task id of the benchmark -> the score that the run has for it; nothing without manual labels."""
     named = {f"{results['track']}_{score.name}": score for score in model_scores(results)}
-    return {task: named[task] for task in TASKS if task in named}
+    return {task: named[task] for task in BENCHMARK_TASKS if task in named}
 
 
 def run_eval_results(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..about import read_about
 from ..folder import (
     check_bag_labels,
     data_paths,
@@ -140,7 +141,7 @@ def read_answers(sheet: Place, *, instance_ids: Iterable[str]) -> dict[str, str]
     asked = dict.fromkeys(instance_ids)
     found: dict[str, str] = {}
     empty: list[str] = []
-    for where, row in _sheet_rows(path):
+    for where, row in sheet_rows(path):
         number, answer = row[ID_COLUMN] or "", (row[ANSWER_COLUMN] or "").strip().casefold()
         number = number if number in asked else number.removeprefix("'")
         if number not in asked:
@@ -172,7 +173,8 @@ def sheet_path(sheet: Place) -> Path:
     return path
 
 
-def _sheet_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str | None]]]:
+def sheet_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str | None]]]:
+    """Yield ``file:line`` and the cells of each row of a sheet, checked for its columns and encoding."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter=_DELIMITERS[path.suffix], strict=True)
@@ -227,7 +229,7 @@ def write_sheet(data_dir: Place, sheet: Place, *, differing: tuple[Place, Place]
     path = sheet_path(sheet)
     if path.exists():
         raise ValueError(f"{path} exists already, perhaps with answers in it; give another file.")
-    rows = list(_asked_records(_folder(data_dir)))
+    rows = list(_asked_records(newer_folder(data_dir)))
     if differing is not None:
         a, b = (read_answers(place, instance_ids=[row[ID_COLUMN] for row in rows]) for place in differing)
         rows = [row for row in rows if a[row[ID_COLUMN]] != b[row[ID_COLUMN]]]
@@ -259,7 +261,7 @@ def merge_answers(
         ValueError: a fault in the data or in a sheet, annotators who differ and no adjudicator, an `out` that
             is not free.
     """
-    folder = _folder(data_dir)
+    folder = newer_folder(data_dir)
     ids = [record[ID_COLUMN] for record in _asked_records(folder)]
     a, b = (read_answers(sheet, instance_ids=ids) for sheet in annotators)
     differ = [number for number in ids if a[number] != b[number]]
@@ -272,17 +274,30 @@ def merge_answers(
     final = a | (read_answers(adjudicator, instance_ids=differ) if differ and adjudicator is not None else {})
     with release_folder(out, overwrite=overwrite) as writer:
         for name in RECORD_FILES:
-            for record in _file_records(folder, name):
+            for record in file_records(folder, name):
                 if name == TEST:
                     record["bag_label"] = final.get(record[ID_COLUMN], record["bag_label"])
                 writer.write(name, record)
         writer.write_labels(read_relations(folder))
-    agreement = cohen_kappa(answers_a=list(a.values()), answers_b=list(b.values()))
+        agreement = cohen_kappa(answers_a=list(a.values()), answers_b=list(b.values()))
+        kappa = "undefined" if agreement.kappa is None else f"{agreement.kappa:.4f}"
+        who = "two annotators" + (" and an adjudicator" if differ else "")
+        judged = (
+            f"{who} answered {agreement.num_items:,} rows of test; the two agree on "
+            f"{agreement.observed:.1%}, Cohen's kappa {kappa}"
+        )
+        writer.write_about(read_about(folder).after("answers of annotators merged into test", judged=judged))
     num_yes = sum(answer == "yes" for answer in final.values())
     return Judged(Path(os.path.abspath(os.path.expanduser(out))), num_yes, len(ids) - num_yes, agreement)
 
 
-def _folder(data_dir: Place) -> Path:
+def newer_folder(data_dir: Place) -> Path:
+    """Return the data folder, in the newer release's layout.
+
+    Raises:
+        FileNotFoundError: no data there.
+        ValueError: another layout, or other bag labels.
+    """
     folder = find_data_folder(data_dir)
     if is_older_release(folder) or is_prepared(folder):
         raise ValueError(
@@ -293,7 +308,7 @@ def _folder(data_dir: Place) -> Path:
     return folder
 
 
-def _file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+def file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of one file, checked for shape and type; ids that come twice in it are an error."""
     path = str(data_paths(folder)[name])
     ids = IdRegistry([RecordFile(path)])
@@ -304,13 +319,13 @@ def _file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
                 record: dict[str, Any] = {}
                 for key, value in flat.items():
                     entity, dot, inner = key.partition(".")
-                    if dot:
+                    if dot and value is not None:
                         record.setdefault(entity, {})[inner] = value
-                    else:
+                    elif not dot:
                         record[key] = value
                 yield record
     ids.check()
 
 
 def _asked_records(folder: Path) -> Iterator[dict[str, Any]]:
-    return (record for record in _file_records(folder, TEST) if record["relation"] != NEGATIVE_RELATION)
+    return (record for record in file_records(folder, TEST) if record["relation"] != NEGATIVE_RELATION)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..columns import Label, read_label_set, read_labels
+from ..columns import Label, read_label_set, read_labels, wrong_label
 from ..counts import class_counts
 from ..track_statistics import TrackStatistics
 from ..validation import quoted
@@ -151,6 +152,8 @@ def bag_numbers(bags: Any, num_rows: int) -> IntArray | None:
     if bags is None:
         return None
     ids = read_labels(bags, "bags")
+    if isinstance(ids, list) and not all(isinstance(bag, str) for bag in ids):
+        raise wrong_label(ids, "bags")
     if len(ids) != num_rows:
         raise ValueError(f"`bags` must name the bag of every row; got {len(ids)} ids for {num_rows} rows.")
     return _codes([ids])[1][0]
@@ -166,6 +169,13 @@ def _codes(columns: list[Any]) -> tuple[list[Label], list[IntArray]]:
     return values.tolist(), np.split(codes.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
 
 
+def _joined(columns: list[Any]) -> Any:
+    """The rows of all columns one after another."""
+    if len(columns) == 1:
+        return columns[0]
+    return list(chain(*columns)) if isinstance(columns[0], list) else np.concatenate(columns)
+
+
 def _encoded(
     columns: list[Any], options: dict[str, Any]
 ) -> tuple[tuple[Label, ...], list[IntArray], IntArray]:
@@ -176,12 +186,21 @@ def _encoded(
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
         raise TypeError(f"Unknown options {quoted(unknown)}; label columns take {quoted(OPTIONS)}.")
-    scored: dict[Label, None] = {}
-    for predictions in columns[1:]:
-        counted = class_counts(predictions=predictions, references=columns[0], **options)
-        scored |= dict.fromkeys(counted.labels)
-    values, codes = _codes([read_labels(column, "labels") for column in columns])
-    classes = tuple(scored)
+    names = ["references", *["predictions"] * (len(columns) - 1)]
+    references, *systems = (read_labels(column, name) for column, name in zip(columns, names, strict=True))
+    for system in systems:
+        if len(system) != len(references):
+            raise ValueError(
+                f"`predictions` and `references` must be equally long; got {len(system)} predictions and "
+                f"{len(references)} references."
+            )
+        if isinstance(system, list) is not isinstance(references, list):
+            raise TypeError("Labels must be all str or all int, in the predictions and in the references.")
+    # All systems at once: a class, the negative one too, may occur in the predictions of one of them only.
+    classes = class_counts(
+        predictions=_joined(systems), references=_joined([references] * len(systems)), **options
+    ).labels
+    values, codes = _codes([references, *systems])
     place = {label: number for number, label in enumerate(classes)}
     groups: Mapping[Any, Label] | None = options.get("groups")
     chosen = None if options.get("labels") is None else set(read_label_set(options["labels"], "labels"))

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns import Label
+from ..family import depends_on_predictions
 from ..fscore import AveragedScores, averaged_scores
 from ..track_statistics import track_statistics
 from ..validation import check_choice, check_flag, check_real, is_integer
@@ -313,6 +314,9 @@ def bootstrap_interval(
         raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
     family = FamilyOptions(averages, beta, zero_division, macro_over, entropy_total)
     if track is None:
+        remark = depends_on_predictions(macro_over, options.get("labels"), options.get("groups"))
+        if remark:  # the systems would be averaged over classes of each other
+            raise ValueError(remark)
         counts = counts_by_bag(predictions=predictions, references=references, bags=bags, **options)
     else:
         _check_no_bags(bags)
@@ -403,6 +407,9 @@ def randomization_test(
     _check_resampling(seed, n_resamples)
     family = FamilyOptions(averages, beta, zero_division, macro_over, entropy_total)
     if track is None:
+        remark = depends_on_predictions(macro_over, options.get("labels"), options.get("groups"))
+        if remark:  # the systems would be averaged over classes of each other
+            raise ValueError(remark)
         changes, own = differences_by_bag(
             predictions_a=predictions_a,
             predictions_b=predictions_b,

@@ -8,13 +8,13 @@ import platform
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TextIO
 
 from hub_cards import markdown_table
-from weighted_f1_metric import percent, read_predictions, track_table, write_predictions
+from weighted_f1_metric import percent, read_predictions, track_table
 
 RESULTS = "results.json"
 PAGE = "README.md"
@@ -48,11 +48,10 @@ class SeedResult:
 
 
 def write_seed(folder: Path, result: SeedResult) -> None:
-    """Write predictions.jsonl, training.json and metrics.json, the test scores: the seed is then finished."""
+    """Write training.json and metrics.json, the test scores, beside its predictions: the seed is finished."""
     rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name != "predictions"}
     test = result.scores["test"]
     rest["scores"] = {split: scores for split, scores in result.scores.items() if split != "test"}
-    write_predictions(folder / PREDICTIONS, result.predictions)
     write_atomically(folder / TRAINING, to_json(rest))
     write_atomically(folder / METRICS, to_json(test))
 
@@ -67,13 +66,13 @@ def read_seed(folder: Path) -> SeedResult | None:
         return None
     try:
         rest, test = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (TRAINING, METRICS))
-        predictions = tuple(read_predictions(folder / PREDICTIONS))
-        return SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}, "predictions": predictions})
+        result = SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
-            f"{folder}: {TRAINING}, {METRICS} or {PREDICTIONS} is not what a run of this command wrote "
-            f"({error!r}); delete the folder to run its seed again."
+            f"{folder}: {TRAINING} or {METRICS} is not what a run of this command wrote ({error!r}); delete "
+            "the folder to run its seed again."
         ) from error
+    return replace(result, predictions=tuple(read_predictions(folder / PREDICTIONS)))
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from ..model.prediction_records import (
     scores_of,
 )
 from ..report.evaluation import false_alarms, is_scored_by_track, numbers_only, references_of, score_records
-from ..report.results import SeedResult, write_seed
+from ..report.results import PREDICTIONS, SeedResult, write_seed
 from ..trainer_arguments import RelationTrainingArguments
 from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
 from .processes import is_main_process, limit_caches, wait_for_all
@@ -430,8 +430,9 @@ def save_seed(
     config.threshold = predictions.threshold
     config.save_pretrained(folder)
     prepared.source.tokenizer.save_pretrained(folder)
-    if NEGATIVE_ROWS in predictions.records:
-        write_predictions(folder / NA_PREDICTIONS, predictions.records[NEGATIVE_ROWS])
+    for split, name in (("test", PREDICTIONS), (NEGATIVE_ROWS, NA_PREDICTIONS)):
+        if split in predictions.records:
+            write_predictions(folder / name, predictions.records[split])
     write_seed(folder, result)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 

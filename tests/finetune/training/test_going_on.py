@@ -15,7 +15,6 @@ import torch
 from safetensors.torch import load_file
 
 from finetune.__main__ import main
-from finetune.report import results
 from finetune.training import relation_trainer as checkpoints
 from finetune.training import train
 from finetune.training.relation_trainer import RelationTrainer
@@ -223,7 +222,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(results, "write_predictions", full_at_the_end)
+        patched.setattr(train, "write_predictions", full_at_the_end)
         assert main(words) == 2
     assert "error: what seed 42 gave could not be written to" in capsys.readouterr().err
     assert main(words) == 0

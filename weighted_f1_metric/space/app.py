@@ -133,9 +133,8 @@ def build(example: ExampleFiles) -> gr.Blocks:
 
 
 def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
-    with gr.Row():
-        kind = gr.Radio([LABELS, TRACK], value=LABELS, label="What do you have?", scale=3)
-        pictures = gr.Checkbox(True, label="Draw pictures", min_width=200)
+    kind = gr.Radio([LABELS, TRACK], value=LABELS, label="What do you have?")
+    pictures = gr.Checkbox(True, label="Draw pictures")
     with gr.Column() as label_inputs:
         with gr.Row():
             columns = []

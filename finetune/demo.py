@@ -51,7 +51,7 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
 
 
 def train_vocabulary(sentences: Sequence[str]) -> dict[str, int]:
-    """A WordPiece vocabulary of at most VOCABULARY_SIZE tokens: token -> id."""
+    """Return a WordPiece vocabulary of at most VOCABULARY_SIZE tokens: token -> id."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))

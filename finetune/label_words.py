@@ -30,7 +30,7 @@ FILLERS = ("related", "is", "was", "has", "the", "a", "of", "in", "by", "to", "a
 def generated_words(
     names: Sequence[str], *, negative_relation: str, known: Callable[[str], bool]
 ) -> dict[str, Five]:
-    """Relation name -> five words that the vocabulary knows, different for every relation.
+    """Return relation name -> five words that the vocabulary knows, different for every relation.
 
     The rules read names such as `/people/person/place_of_birth` (Freebase), `per:city_of_birth` (TACRED),
     `Cause-Effect(e2,e1)` (SemEval) and `place_of_birth`. Head and tail words are made singular. A word that
@@ -72,7 +72,7 @@ def generated_words(
 
 
 def words_of(name: str) -> Five:
-    """The five words that the rules make of a name, whatever the vocabulary.
+    """Return the five words that the rules make of a name, whatever the vocabulary.
 
     >>> words_of("/business/company/founders"), words_of("per:city_of_birth")
     (('company', 'has', 'the', 'founders', 'founders'), ('person', 'city', 'of', 'birth', 'city'))
@@ -131,7 +131,7 @@ def _known(word: str, known: Callable[[str], bool], name: str, *, is_noun: bool)
 
 
 def relation_names(path: Path) -> list[str]:
-    """The names in a JSON file: the keys of an object such as rel2id.json, or a list.
+    """Return the names in a JSON file: the keys of an object such as rel2id.json, or a list.
 
     Raises:
         FileNotFoundError: The file is not there.

@@ -63,7 +63,7 @@ def write_lines(records: Iterable[dict[str, Any]], output: Path | None) -> Count
 
 
 def load_pipeline(name_or_path: str):
-    """The pipeline on a saved classifier, with this package's code.
+    """Return the pipeline on a saved classifier, with this package's code.
 
     Raises:
         ValueError: It does not load, or is no relation classifier.

@@ -159,7 +159,7 @@ def finished_on(run: Path) -> str:
 
 
 def best_seed(results: Mapping[str, Any]) -> str:
-    """The seed that is best on validation by the measure that selected its epoch, else the first one.
+    """Return the seed that is best on validation by the measure that selected its epoch, else the first one.
 
     >>> best_seed({"selected_by": "f1", "seeds": {"1": {"validation": {"f1": 0.1}},
     ...                                           "2": {"validation": {"f1": 0.2}}}})

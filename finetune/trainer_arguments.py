@@ -215,7 +215,7 @@ def check_one_device(arguments: TrainingArguments) -> None:
 
 
 def computes_bf16(*, use_cpu: bool) -> bool:
-    """Whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
+    """Return whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
     if not use_cpu:
         return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities()
@@ -223,12 +223,12 @@ def computes_bf16(*, use_cpu: bool) -> bool:
 
 
 def global_batch_size(arguments: TrainingArguments) -> int:
-    """Units per optimizer step over all processes."""
+    """Return units per optimizer step over all processes."""
     return arguments.train_batch_size * arguments.gradient_accumulation_steps * arguments.world_size
 
 
 def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
-    """The values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
+    """Return the values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
 
     Values are JSON types; `bf16` and `learning_rate` are always there, a token never.
     """

@@ -37,7 +37,7 @@ def json_lines(path: Path, *, shape: str) -> Iterator[tuple[int, bytes]]:
 
 
 def parsed_line(line: bytes) -> dict[str, Any]:
-    """The object of a line.
+    """Return the object of a line.
 
     Raises:
         RowError: Bytes that are not UTF-8, or anything but one JSON object.
@@ -52,7 +52,7 @@ def parsed_line(line: bytes) -> dict[str, Any]:
 
 
 def as_object(record: Any) -> dict[str, Any]:
-    """The record, which must be a JSON object (RowError)."""
+    """Return the record, which must be a JSON object (RowError)."""
     if not isinstance(record, dict):
         raise RowError(f"a record must be a JSON object; got {json.dumps(record):.60}")
     return record

@@ -44,7 +44,7 @@ SHAPE = (
 def read_opennre(
     data_dir: str, *, negative_relation: str | None = None, equal_spans: str = "error"
 ) -> RelationData:
-    """A folder with [NAME_]train.txt, [NAME_]test.txt, perhaps [NAME_]val.txt, and [NAME_]rel2id.json.
+    """Return a folder with [NAME_]train.txt, [NAME_]test.txt, perhaps [NAME_]val.txt, and [NAME_]rel2id.json.
 
     A bag is the pair of the entities' ids (of their names where they have no id). Where the test records have
     `anno_relation_list` (NYT10m), human labels are told from distant ones: `relation`, where it is there, is
@@ -89,7 +89,7 @@ def read_opennre(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Split (and "labels") -> its file."""
+    """Return split (and "labels") -> its file."""
     if not folder.is_dir():
         raise FileNotFoundError(f"`data_dir` {str(folder)!r} is not a folder.")
     found: dict[str, Path] = {}
@@ -125,7 +125,7 @@ def _first_record(path: Path) -> dict[str, Any]:
 
 
 def read_label_list(path: Path) -> tuple[str, ...]:
-    """The names of a rel2id.json in the order of their ids.
+    """Return the names of a rel2id.json in the order of their ids.
 
     Raises:
         ValueError: Not a JSON object of name -> id, or the ids are not 0, 1, 2, ... each once.
@@ -168,7 +168,7 @@ def _parser(
 
 
 def _labels(record: Mapping[str, Any], *, negative: str, annotated: bool) -> Sequence[tuple[str, str | None]]:
-    """The relations of a record, each with the human answer; the distant label first."""
+    """Return the relations of a record, each with the human answer; the distant label first."""
     if not annotated:
         return [(needed(record, "relation"), None)]
     answers = needed(record, ANNOTATED, list)

@@ -28,7 +28,7 @@ Changed = tuple[str, Span, Span]
 
 
 def masked(sentence: str, head: Span, tail: Span) -> Changed:
-    """The sentence with BLANK for each entity; entities that overlap share one.
+    """Return the sentence with BLANK for each entity; entities that overlap share one.
 
     >>> masked("Ann left Rome.", Span(0, 3), Span(9, 13))
     ('[BLANK] left [BLANK].', Span(start=0, end=7), Span(start=13, end=20))
@@ -46,7 +46,7 @@ def masked(sentence: str, head: Span, tail: Span) -> Changed:
 
 
 def without_context(sentence: str, head: Span, tail: Span) -> Changed:
-    """The head's words and the tail's words, always in this order.
+    """Return the head's words and the tail's words, always in this order.
 
     >>> without_context("Rome saw Ann.", Span(9, 12), Span(0, 4))
     ('Ann Rome', Span(start=0, end=3), Span(start=4, end=8))
@@ -100,7 +100,7 @@ def majority_relation(data: RelationData) -> str:
 
 
 def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[str, Any]]]:
-    """Name -> the predictions of the lines that need no training, for every test unit.
+    """Return name -> the predictions of the lines that need no training, for every test unit.
 
     A pair of types that training has not is given the negative relation; a bag has the types of its first
     row. Data without types have no "type_pair".

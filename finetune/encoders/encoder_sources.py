@@ -33,7 +33,7 @@ DEFAULT_MAX_LENGTH = 512
 
 
 def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
-    """The fast tokenizer of an encoder folder or Hub name.
+    """Return the fast tokenizer of an encoder folder or Hub name.
 
     Raises:
         ValueError: It does not load, is not a fast tokenizer, or has no words.
@@ -50,7 +50,7 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
 
 
 def load_config(name_or_path: str) -> PreTrainedConfig:
-    """The config of an encoder folder or Hub name, or of a trained classifier.
+    """Return the config of an encoder folder or Hub name, or of a trained classifier.
 
     Raises:
         ValueError: It does not load.
@@ -78,7 +78,7 @@ def load_trained(name_or_path: str, **values: Any) -> RelationClassifier:
 def load_encoder(
     name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None, language_model: bool = False
 ) -> PreTrainedModel:
-    """The pretrained encoder in float32, without a pooling layer where it can be left away.
+    """Return the pretrained encoder in float32, without a pooling layer where it can be left away.
 
     With `language_model` it has the head that predicts words at masks.
 
@@ -147,7 +147,7 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
 
 
 def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityInput) -> int:
-    """Number of tokens that were new to the tokenizer; afterwards every one has an id of its own.
+    """Return number of tokens that were new to the tokenizer; afterwards every one has an id of its own.
 
     Raises:
         ValueError: The tokenizer is not a fast one, or two tokens share an id, or one is the unknown token.
@@ -173,7 +173,7 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
 
 
 def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list[int]:
-    """The ids of tokens that the tokenizer has, in their order."""
+    """Return the ids of tokens that the tokenizer has, in their order."""
     return cast("list[int]", tokenizer.convert_tokens_to_ids(list(tokens)))
 
 
@@ -326,7 +326,7 @@ class EncoderSource:
 
 
 def pretrained_source(arguments: ModelArguments) -> EncoderSource:
-    """The encoder that `model_name_or_path` names, loaded once to see that it can be.
+    """Return the encoder that `model_name_or_path` names, loaded once to see that it can be.
 
     Raises:
         ValueError: No name, a flag of the other encoders, or an encoder that does not load.
@@ -357,7 +357,7 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
 
 
 def word_source(arguments: ModelArguments, train: RelationRows) -> EncoderSource:
-    """An encoder on the words of the training rows and of the vectors file.
+    """Return an encoder on the words of the training rows and of the vectors file.
 
     Raises:
         FileNotFoundError: The vectors file is not there.

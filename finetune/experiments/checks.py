@@ -22,7 +22,7 @@ RUNS = "runs"
 
 
 def planned_runs(experiment: Experiment, *, folder: Path, where: str) -> list[PlannedRun]:
-    """Every run, track by track, its flags checked by the command's own parser.
+    """Return every run, track by track, its flags checked by the command's own parser.
 
     Args:
         experiment: The experiment.

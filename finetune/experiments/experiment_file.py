@@ -104,7 +104,7 @@ class Experiment:
 def read_experiment(
     path: Path, *, data_dir: str | None = None, model_name_or_path: str | None = None
 ) -> Experiment:
-    """The experiment in a file; with `data_dir` and `model_name_or_path` in the place of those it has.
+    """Return the experiment in a file; with `data_dir` and `model_name_or_path` in the place of those it has.
 
     Values are not looked at beyond what YAML makes of them: that is the command's parser's part.
 

@@ -186,7 +186,7 @@ def _system_statistics(runs: TrackRuns, units: Units, system: str) -> Iterator[T
 
 
 def _figures(runs: TrackRuns, drawn: _Points, *, num_relations: int) -> dict[str, tuple[Figure, str]]:
-    """Name -> figure and caption."""
+    """Return name -> figure and caption."""
     unit = "bag" if runs.track == "bag2bag" else "sentence"
     seeds = "one seed" if len(runs.seeds) == 1 else f"mean over {len(runs.seeds)} seeds"
     bands = ", with bands of one standard deviation for up to four systems" if len(runs.seeds) > 1 else ""

@@ -58,7 +58,7 @@ class PlannedRun:
         return self.folder.with_name(f"{self.folder.name}.log")
 
     def results(self) -> dict[str, Any] | None:
-        """What results.json holds, or None when the run is not finished, or lacks a seed or the lines.
+        """Return what results.json holds, or None when the run is not finished, or lacks a seed or the lines.
 
         Raises:
             ValueError: The file is broken.
@@ -79,12 +79,12 @@ class PlannedRun:
 
 
 def command_of(run: PlannedRun, *, launcher: Sequence[str]) -> list[str]:
-    """The command of a run; `launcher` takes the place of the Python interpreter."""
+    """Return the command of a run; `launcher` takes the place of the Python interpreter."""
     return [*(launcher or [sys.executable]), "-m", "finetune", *run.argv]
 
 
 def environments(num_workers: int, *, launched: bool, num_gpus: int) -> list[dict[str, str]]:
-    """The environment of each worker's runs: a share of the threads, and one of the GPUs.
+    """Return the environment of each worker's runs: a share of the threads, and one of the GPUs.
 
     With a launcher there is one worker, whose processes share the machine out among themselves.
     """
@@ -109,7 +109,7 @@ THREADS = ("OMP_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 def num_threads() -> int:
-    """How many threads this process may run at once."""
+    """Return how many threads this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -244,7 +244,7 @@ def _last_lines(log: Path) -> str:
 
 
 def _left(num_left: int, times: Sequence[float], num_workers: int) -> str:
-    """What is left, from the mean time of the runs so far.
+    """Return what is left, from the mean time of the runs so far.
 
     >>> _left(3, [60.0, 120.0], 2), _left(0, [60.0], 1)
     ('; 3 runs left, about 3 min', '')
@@ -257,7 +257,7 @@ def _left(num_left: int, times: Sequence[float], num_workers: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people.
+    """Return a time for people.
 
     >>> duration(4.2), duration(100), duration(4000)
     ('4 s', '2 min', '1 h 7 min')
@@ -269,7 +269,7 @@ def duration(seconds: float) -> str:
 
 
 def found_launcher(text: str) -> list[str]:
-    """The launcher's words, its program as a path, looked for beside the Python interpreter first.
+    """Return the launcher's words, its program as a path, looked for beside the Python interpreter first.
 
     Raises:
         ValueError: A quotation mark without its other, or there is no such program.

@@ -111,7 +111,7 @@ class RelationClassifierConfig(PreTrainedConfig):
             self.encoder._attn_implementation = attention
 
     def to_dict(self) -> dict[str, Any]:
-        """The values, and where the saved folder has the code for them (`trust_remote_code=True`)."""
+        """Return the values, and where the saved folder has the code for them (`trust_remote_code=True`)."""
         return super().to_dict() | {"auto_map": AUTO_MAP, "custom_pipelines": CUSTOM_PIPELINES}
 
     @property

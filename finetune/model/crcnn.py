@@ -33,12 +33,12 @@ class CRCNNHead(nn.Module):
         return torch.cat([before, self.vectors.new_zeros(1, self.vectors.shape[1]), behind])
 
     def forward(self, sentences: torch.Tensor) -> torch.Tensor:
-        """Scores, shape (rows, num_labels)."""
+        """Return scores, shape (rows, num_labels)."""
         return nn.functional.linear(sentences, self.weight)
 
 
 def crcnn_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -> torch.Tensor:
-    """The loss of each row, shape (rows,): log(1 + e^(2 (2.5 - s+))) + log(1 + e^(2 (0.5 + s-))).
+    """Return the loss of each row, shape (rows,): log(1 + e^(2 (2.5 - s+))) + log(1 + e^(2 (0.5 + s-))).
 
     A row with the label -100 has none.
 

@@ -66,7 +66,7 @@ def check_combination(*, input_format: str, representation: str) -> None:
 
 
 def short_type(types: str) -> str:
-    """The last path part of the first of several types.
+    """Return the last path part of the first of several types.
 
     >>> short_type("/influence/influence_node,/people/deceased_person"), short_type("CITY"), short_type("")
     ('influence_node', 'CITY', 'entity')
@@ -146,7 +146,7 @@ class EntityInput:
         return tuple(token for side, kind in pairs for token in self._typed(side, kind))
 
     def _typed(self, side: int, kind: str | None) -> tuple[str, ...]:
-        """The tokens of one entity: start and end marker, or the mask."""
+        """Return the tokens of one entity: start and end marker, or the mask."""
         if self.masks_entities:
             name = ("SUBJ", "OBJ")[side]
             return (f"[{name}]" if kind is None else f"[{name}-{kind}]",)
@@ -154,7 +154,7 @@ class EntityInput:
         return f"<{name}>", f"</{name}>"
 
     def unseen(self, types: tuple[str, str] | None) -> int:
-        """How many of the two types have no tokens of their own (0 for inputs without type tokens)."""
+        """Return how many of the two types have no tokens of their own (0 for inputs without type tokens)."""
         if types is None or self.name not in ("typed_markers", "entity_mask"):
             return 0
         return (types[0] not in self.head_types) + (types[1] not in self.tail_types)
@@ -195,7 +195,7 @@ class EntityInput:
 def entity_input(
     name: str, *, types: Iterable[tuple[str, str]] | None = None, data: str = "the data"
 ) -> EntityInput:
-    """The input format with tokens for the types of the training rows.
+    """Return the input format with tokens for the types of the training rows.
 
     Args:
         name: A key of INPUTS.

@@ -1,4 +1,4 @@
-"""The classifier: a pretrained encoder, one vector per sentence, a linear layer or a small network.
+"""The classifier: an encoder, a representation of each row, a head, bags of rows, and the loss of units.
 
 This file and what it imports are flat and use relative imports only, because they travel with a saved model.
 """
@@ -105,7 +105,7 @@ def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> P
 
 
 def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor:
-    """The states where head and tail start, one after another: (rows, 2 * hidden).
+    """Return the states where head and tail start, one after another: (rows, 2 * hidden).
 
     Args:
         states: Final states, shape (rows, width, hidden).
@@ -140,7 +140,7 @@ def mention_maximum(states: torch.Tensor, entity_spans: torch.Tensor, counted: t
 
 
 def own_tokens(entity_spans: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which tokens lie in the head's span and which in the tail's: two bool tensors (rows, width)."""
+    """Return which tokens lie in the head's span and which in the tail's: two bool tensors (rows, width)."""
     columns = torch.arange(width, device=entity_spans.device)
     firsts, ends = entity_spans[:, ::2], entity_spans[:, 1::2]
     inside = (columns >= firsts.unsqueeze(2)) & (columns < ends.unsqueeze(2))
@@ -175,7 +175,7 @@ def classifier_head(
     dropout: float,
     type_relations: Iterable[Sequence] | None = None,
 ) -> nn.Module:
-    """The layers from a representation to label scores.
+    """Return the layers from a representation to label scores.
 
     "linear" is one layer ([C]; the caller's dropout stands in front); "mlp" is Linear-ReLU-Dropout-Linear
     with `hidden_size` units in between ([D]); "crcnn" is one layer in which the negative relation has no
@@ -295,7 +295,7 @@ class RelationClassifier(PreTrainedModel):
         entity_starts: torch.Tensor,
         entity_spans: torch.Tensor,
     ) -> torch.Tensor:
-        """What a row is scored by.
+        """Return what a row is scored by.
 
         Returns:
             Shape (rows, hidden) for cls and sentence, (rows, 5, hidden) for masks, else (rows, 2 * hidden).
@@ -327,7 +327,7 @@ class RelationClassifier(PreTrainedModel):
         return mention_maximum(states, entity_spans, counted)
 
     def score_rows(self, *rows: torch.Tensor, for_loss: bool = False) -> torch.Tensor:
-        """Logits of single rows, float32, shape (rows, num_labels).
+        """Return logits of single rows, float32, shape (rows, num_labels).
 
         Args:
             *rows: As in `represent`; behind them `type_pairs`, where types restrict the relations.

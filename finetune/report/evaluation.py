@@ -1,4 +1,4 @@
-"""The numbers made from the prediction records of one split."""
+"""Numbers from prediction records: scores of a split, false alarms, entity pairs seen and unseen."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ..data.relation_rows import RelationData
 
 
 def is_scored_by_track(data: RelationData, *, track: str, multi_label: bool) -> bool:
-    """Whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
+    """Return whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
     return data.has_human_labels or track != "sent2sent" or multi_label
 
 
 def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
-    """The records that `score_track` reads; data without human labels count as unjudged."""
+    """Return the records that `score_track` reads; data without human labels count as unjudged."""
     rows = data.splits[split]
     if rows.references is not None:
         return rows.references
@@ -42,7 +42,7 @@ def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
 
 
 def units_of(data: RelationData, split: str, *, track: str) -> Units:
-    """The units of a split on a track."""
+    """Return the units of a split on a track."""
     return read_units(
         track=track,
         references=references_of(data, split),
@@ -54,7 +54,7 @@ def units_of(data: RelationData, split: str, *, track: str) -> Units:
 def score_records(
     *, data: RelationData, split: str, track: str, records: list[dict[str, Any]], multi_label: bool = False
 ) -> dict[str, Any]:
-    """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
+    """Return every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
 
     The classes of each prefix are under `{prefix}_per_class` (`per_class` without one), as in `f1_family`.
 
@@ -93,12 +93,12 @@ def _family(data: RelationData, split: str, predicted: list[str]) -> dict[str, A
 
 
 def numbers_only(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
-    """The flat numbers of a score dict, without `echo`, `undefined` and `signature`."""
+    """Return the flat numbers of a score dict, without `echo`, `undefined` and `signature`."""
     return {name: value for name, value in scores.items() if value is None or isinstance(value, (int, float))}
 
 
 def false_alarms(records: Sequence[Mapping[str, Any]], *, negative_relation: str) -> dict[str, Any]:
-    """The share of units that were given a relation, and the same for each relation.
+    """Return the share of units that were given a relation, and the same for each relation.
 
     Returns:
         `num_units`, `share` in [0, 1], and `relations`: relation -> share of all units that were given it,

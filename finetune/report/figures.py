@@ -1,4 +1,4 @@
-"""The figures of a run: `figures/*.png`, drawn with the public functions of the metric."""
+"""The figures of a run, and its results over seeds by seen pairs and by reference lines without training."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DRAWN = ("averages", "pr_curves", "f1_by_support", "relation_coverage")
 def draw_run(
     folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
 ) -> list[str]:
-    """The names of the files written to `folder`/figures, sorted.
+    """Return the names of the files written to `folder`/figures, sorted.
 
     Args:
         folder: The output folder.
@@ -103,7 +103,7 @@ def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict
 def drawn_figures(
     folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
 ) -> tuple[list[str], str | None]:
-    """The names of the figures in `folder`/figures, and why there are none."""
+    """Return the names of the figures in `folder`/figures, and why there are none."""
     try:
         return draw_run(folder, data=data, track=track, runs=runs), None
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The output folder: seeds put together, results.json, the main table. Values in, files out."""
+"""The output folder: files written whole, a seed's result, seeds put together, results.json, main table."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def read_results(run: Path) -> dict[str, Any]:
 
 
 def aggregate(runs: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
-    """Mean and sample standard deviation (ddof = 1) of each measure over the seeds.
+    """Return mean and sample standard deviation (ddof = 1) of each measure over the seeds.
 
     A measure that is None in a run has mean and sd None; with one run every sd is None.
 
@@ -174,7 +174,7 @@ def versions() -> dict[str, str]:
 
 
 def selection_sentence(results: Mapping[str, Any]) -> str:
-    """Which weights were scored."""
+    """Return which weights were scored."""
     if results["selected_by"] is None:
         return (
             "Nothing was selected (no validation split, or it was not scored): these are the final weights."
@@ -185,7 +185,7 @@ def selection_sentence(results: Mapping[str, Any]) -> str:
 
 
 def score_table(results: Mapping[str, Any]) -> str:
-    """The main table: averages by truth beside the echo; without a track precision, recall and F1."""
+    """Return the main table: averages by truth beside the echo; without a track precision, recall and F1."""
     mean, sd = results["mean"], results["sd"] if results["n"] > 1 else None
     if results["echo"] is not None:
         return track_table(mean, echo=results["echo"], sd=sd)

@@ -103,7 +103,7 @@ def split_lines(split: str, counts: Mapping[str, int], *, track: str) -> list[st
 
 
 def bag_line(train: BagBatches) -> str:
-    """How many bags are trained on, how large they are, and how much of them an epoch reads."""
+    """Return how many bags are trained on, how large they are, and how much of them an epoch reads."""
     sizes = train.bags.sizes
     line = (
         f"train: {len(sizes):,} bags from {sizes.sum():,} rows, {sizes.mean():.1f} on average, "
@@ -116,7 +116,7 @@ def bag_line(train: BagBatches) -> str:
 
 
 def type_line(split: str, counts: Mapping[str, int]) -> str:
-    """How many relations the rows of a split can have by their types."""
+    """Return how many relations the rows of a split can have by their types."""
     fate = "these train the detector alone" if split == "train" else "the negative relation for certain"
     line = (
         f"{split}: by their types {counts['num_several']:,} rows have several possible relations, "

@@ -82,7 +82,7 @@ def checked_input(settings: Settings, *, data: RelationData | None = None) -> Pr
 
 
 def _claimed(settings: Settings, seeds: tuple[int, ...], prepared: Prepared, folder: Path) -> Run:
-    """The run in its folder, which is claimed, and read for the seeds that are finished."""
+    """Return the run in its folder, which is claimed, and read for the seeds that are finished."""
     if is_main_process():
         identity = run_identity(settings, data=prepared.data)
         claim_folder(folder, **identity, seeds=seeds, overwrite=settings.run.overwrite)
@@ -189,7 +189,7 @@ def _reference_results(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
-    """The content of results.json."""
+    """Return the content of results.json."""
     data = run.prepared.data
     test = [numbers_only(result.scores["test"]) for result in done]
     first = done[0].scores["test"]

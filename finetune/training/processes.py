@@ -13,17 +13,17 @@ from typing import NoReturn
 
 
 def is_launched() -> bool:
-    """Whether a launcher started this process."""
+    """Return whether a launcher started this process."""
     return "LOCAL_RANK" in os.environ
 
 
 def is_main_process() -> bool:
-    """Whether this process writes the files and the report: the first one of all."""
+    """Return whether this process writes the files and the report: the first one of all."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def is_local_main_process() -> bool:
-    """Whether this process prints errors: the first one of each machine."""
+    """Return whether this process prints errors: the first one of each machine."""
     return os.environ.get("LOCAL_RANK", "0") == "0"
 
 

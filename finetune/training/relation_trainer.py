@@ -1,4 +1,4 @@
-"""The Trainer for relation batches: our batch plan and loss, and checkpoints that can be relied on."""
+"""The Trainer for relation batches: checkpoints that are whole, the batch plan, the loss, callbacks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def sealed_values(folder: Path) -> dict[str, Any] | None:
 
 
 def step_of(folder: Path) -> int:
-    """Optimizer steps done at a checkpoint, from its name.
+    """Return optimizer steps done at a checkpoint, from its name.
 
     >>> step_of(Path("checkpoint-14"))
     14
@@ -79,13 +79,13 @@ def step_of(folder: Path) -> int:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """All checkpoint folders in `folder`, whole or not, the latest first."""
+    """Return all checkpoint folders in `folder`, whole or not, the latest first."""
     there = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdigit()]
     return sorted(there, key=step_of, reverse=True)
 
 
 def last_good(folder: Path) -> Path | None:
-    """The latest whole checkpoint whose best checkpoint is whole too; None when there is none."""
+    """Return the latest whole checkpoint whose best checkpoint is whole too; None when there is none."""
     for path in checkpoints(folder):
         values = sealed_values(path)
         if values is None:
@@ -110,7 +110,7 @@ BATCHES_PER_POOL = 50
 
 
 def batch_plan(*, lengths: np.ndarray, seed: int, epoch: int, batch_size: int) -> np.ndarray:
-    """Row numbers in training order, int64, shape (num_rows,), each row once.
+    """Return row numbers in training order, int64, shape (num_rows,), each row once.
 
     Cut into consecutive pieces of `batch_size` it gives batches of rows of similar length; only the last
     may be short, and which rows it holds is random. The batches come in random order.
@@ -397,7 +397,7 @@ class Checkpoints(TrainerCallback):
         self.save_every = save_every
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Name the best checkpoint anew: the folder may have moved since the state was written."""
+        """Return name the best checkpoint anew: the folder may have moved since the state was written."""
         if state.best_global_step:
             state.best_model_checkpoint = str(Path(args.output_dir) / f"{PREFIX}{state.best_global_step}")
 
@@ -430,7 +430,7 @@ class EvaluationLines(TrainerCallback):
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **given: Any
     ) -> None:
-        """One line: step, epoch, measure in percent."""
+        """Return one line: step, epoch, measure in percent."""
         value = (metrics or {}).get(f"eval_{self.measure}")
         if value is not None and state.is_world_process_zero:
             self.say(

@@ -1,4 +1,4 @@
-"""What makes a run the run that it is: its flags, and the content of what they name."""
+"""Whether a folder holds this run: the flags, the content of the files they name, and the claim on it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_va
 
 
 def as_given(settings: Settings) -> dict[str, Any]:
-    """All of our flags, and those of the Trainer's that differ from its defaults."""
+    """Return all of our flags, and those of the Trainer's that differ from its defaults."""
     groups = (settings.data, settings.model, settings.run)
     own = {name: value for group in groups for name, value in asdict(group).items()}
     return own | given_values(settings.training)
 
 
 def run_identity(settings: Settings, *, data: RelationData) -> dict[str, Any]:
-    """What a run that goes on must have in common with the one that was stopped, for `claim_folder`.
+    """Return what a run that goes on must have in common with the one that was stopped, for `claim_folder`.
 
     Files that flags name may be edited or moved in between: their content counts, and not their path.
 
@@ -121,18 +121,18 @@ def claim_folder(
 
 
 def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) -> dict[str, Any]:
-    """What STARTED holds."""
+    """Return what STARTED holds."""
     run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
     return json.loads(to_json(run))
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether the folder is that of a run, finished or not."""
+    """Return whether the folder is that of a run, finished or not."""
     return (folder / STARTED).is_file()
 
 
 def num_processes_of(folder: Path) -> int:
-    """How many processes train the run of a claimed folder together.
+    """Return how many processes train the run of a claimed folder together.
 
     Raises:
         ValueError: The folder does not say so.
@@ -141,7 +141,7 @@ def num_processes_of(folder: Path) -> int:
 
 
 def differences_from(folder: Path, *, arguments: Mapping[str, Any], fingerprint: str) -> list[str]:
-    """What differs between the run of a claimed folder and this one, in words; processes do not count.
+    """Return what differs between the run of a claimed folder and this one, in words; processes do not count.
 
     Raises:
         ValueError: The folder does not say what its run is.

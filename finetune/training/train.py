@@ -1,4 +1,4 @@
-"""One seed: train with the Trainer, choose on validation, score, write the seed's folder."""
+"""One seed: loss weights, the validation measure, model and trainer; train, predict, score, save."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def chosen_threshold(prepared: Prepared, outputs: np.ndarray, activation: str) -
 def split_records(
     prepared: Prepared, split: str, outputs: np.ndarray, activation: str, threshold: float | None
 ) -> list[dict[str, Any]]:
-    """The prediction records of a split; see `prediction_records.prediction_records`."""
+    """Return the prediction records of a split; see `prediction_records.prediction_records`."""
     return prediction_records(
         names=unit_names(prepared.batches[split], prepared.data.splits[split]),
         outputs=outputs,
@@ -176,7 +176,7 @@ def split_records(
 
 
 def split_scores(prepared: Prepared, split: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """The numbers of a split's records; see `evaluation.score_records`."""
+    """Return the numbers of a split's records; see `evaluation.score_records`."""
     return score_records(
         data=prepared.data,
         split=split,
@@ -208,7 +208,7 @@ NA_PREDICTIONS = "na_predictions.jsonl"
 
 
 def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
-    """The Trainer's arguments for one seed: its checkpoints, its selection."""
+    """Return the Trainer's arguments for one seed: its checkpoints, its selection."""
     values = {item.name: getattr(arguments, item.name) for item in fields(TrainingArguments) if item.init}
     selects = select_by is not None
     evaluations = arguments.eval_strategy if selects else "no"
@@ -283,7 +283,7 @@ def build_trainer(
     folder: Path,
     say: Callable[[str], None],
 ) -> RelationTrainer:
-    """The trainer of one seed, with the model before training."""
+    """Return the trainer of one seed, with the model before training."""
     limit_caches()
     callbacks: list[TrainerCallback] = [
         EvaluationLines(measure=prepared.select_by, say=say),
@@ -438,7 +438,7 @@ def save_seed(
 
 
 def predicted_logits(trainer: Trainer, units: UnitBatches) -> np.ndarray:
-    """The model's outputs in the order of the units, float32, shape (num_units, num_labels).
+    """Return the model's outputs in the order of the units, float32, shape (num_units, num_labels).
 
     Raises:
         RuntimeError: A unit did not come back, or one that was not asked for.

@@ -74,6 +74,11 @@ def test_numbers_as_people_write_them_are_numbers(text: str, name: str, value: f
     assert (found, type(found)) == (value, type(value))
 
 
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"output_dir": "o", "seeds": [3]}', encoding="utf-8-sig")
+    assert parse_arguments([str(tmp_path / "s.json")]).run.seeds == [3]
+
+
 def test_whole_numbers_as_flags() -> None:
     settings = parse_arguments(["--output_dir=o", "--max_steps=1e3", "--seeds", "1e2", "7"])
     assert (settings.training.max_steps, settings.run.seeds) == (1000, [100, 7])

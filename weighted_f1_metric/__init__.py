@@ -29,6 +29,7 @@ from .ranking import PRCurve, pr_curve, ranking_measures
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .significance.comparison import Comparison, compare_runs, holm_adjusted
 from .significance.rank_agreement import RankAgreement, rank_systems
+from .significance.rank_intervals import Ranking, RankIntervals, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .table import Table, percent
@@ -66,6 +67,8 @@ __all__ = [
     "MagtEstimate",
     "PRCurve",
     "RankAgreement",
+    "RankIntervals",
+    "Ranking",
     "ScoredTrack",
     "Signature",
     "Table",
@@ -108,6 +111,7 @@ __all__ = [
     "pr_curve",
     "predictions_of_ids",
     "randomization_test",
+    "rank_intervals",
     "rank_systems",
     "ranking_measures",
     "read_predictions",

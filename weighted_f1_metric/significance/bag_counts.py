@@ -7,7 +7,7 @@ of each kind. Rows without bags are bags of one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -140,6 +140,27 @@ def differences_by_bag(
     stratum = np.zeros(change.shape[0], dtype=np.int64)
     kinds = kinds_of_bags(change, multiplicity, stratum, drop_empty=True)
     return BagCounts(classes, ("",), *kinds), own
+
+
+def label_matrices(
+    *, predictions: Sequence[Any], references: Any, bags: Any = None, **options: Any
+) -> tuple[tuple[Label, ...], list[Any]]:
+    """Return the classes of several systems, and for each its counts per bag, sparse (num_bags, 3 C + 1).
+
+    Args:
+        predictions: One label column per system.
+        references: As in `class_counts`.
+        bags: As in `counts_by_bag`.
+        options: As in `counts_by_bag`.
+
+    Raises:
+        TypeError: As `class_counts`.
+        ValueError: As `counts_by_bag`; systems with different numbers of predictions.
+    """
+    classes, (gold, *systems), class_of = _encoded([references, *predictions], options)
+    number = bag_numbers(bags, len(gold))
+    matrices = [_row_matrix(gold, system, class_of, len(classes)) for system in systems]
+    return classes, matrices if number is None else [summed_by_bag(rows, number) for rows in matrices]
 
 
 def bag_numbers(bags: Any, num_rows: int) -> IntArray | None:
@@ -294,7 +315,7 @@ def track_counts_by_bag(statistics: TrackStatistics) -> BagCounts:
     unit, relation = np.nonzero(units.distant)
     num_bags = len(units.bag_ids)
     stratum = label_sets(units.unit_bag[unit], relation, num_bags)
-    kinds = kinds_of_bags(_bag_matrix(statistics), np.ones(num_bags, dtype=np.int64), stratum)
+    kinds = kinds_of_bags(track_matrix(statistics), np.ones(num_bags, dtype=np.int64), stratum)
     return BagCounts(units.relations, tuple(statistics.truths), *kinds)
 
 
@@ -306,15 +327,15 @@ def track_differences_by_bag(
 
     Both are statistics of the same references. Bags without a difference are left out.
     """
-    base = _bag_matrix(first)
-    change = _bag_matrix(second) - base
+    base = track_matrix(first)
+    change = track_matrix(second) - base
     ones = np.ones(base.shape[0], dtype=np.int64)
     kinds = kinds_of_bags(change, ones, np.zeros_like(ones), drop_empty=True)
     own = np.asarray(base.T @ ones.astype(np.float64))[None, :]
     return BagCounts(first.units.relations, tuple(first.truths), *kinds), own
 
 
-def _bag_matrix(statistics: TrackStatistics) -> Any:
+def track_matrix(statistics: TrackStatistics) -> Any:
     """Return the counts of each bag, sparse (num_bags, num_truths * (3 C + 1))."""
     from scipy.sparse import csr_array
 

@@ -1,4 +1,4 @@
-"""The command `weighted-f1`: score, compare, stats; also `python -m weighted_f1_metric`."""
+"""The command `weighted-f1`: score, compare, rank, stats; also `python -m weighted_f1_metric`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Sequence
 
 from .commands.compare import add_compare_parser
+from .commands.rank import add_rank_parser
 from .commands.score import add_score_parser
 from .commands.stats import add_stats_parser
 from .signature import VERSION
 
 # Each adds its parser to the sub-commands and sets `run`: parsed argv -> exit status.
-COMMANDS = (add_score_parser, add_compare_parser, add_stats_parser)
+COMMANDS = (add_score_parser, add_compare_parser, add_rank_parser, add_stats_parser)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..significance.comparison import Comparison, compare_runs, f1_measure
 from ..significance.rank_agreement import RankAgreement, rank_systems
-from ..significance.run_measures import Run
+from ..significance.run_measures import Run, check_comparable
 from ..table import Table
 from ..tables import against_reference, agreement_table, disagreements, rank_disagreements
 from ..units import truth_name
@@ -77,6 +77,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
                 f"got {', '.join(arguments.names)}."
             )
         systems = dict(zip(arguments.names, systems.values(), strict=True))
+    check_comparable(systems)  # here, so that messages call the systems by their names
     pairs = {
         (a, b): compare_runs(runs_a=systems[a], runs_b=systems[b])
         for a, b in itertools.combinations(systems, 2)

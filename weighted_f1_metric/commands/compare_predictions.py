@@ -6,9 +6,9 @@ import argparse
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..columns import repeated_ids
+from ..family import f1_family
 from ..significance.comparison import f1_measure, holm_adjusted
 from ..significance.resampling import (
     BootstrapResult,
@@ -17,12 +17,11 @@ from ..significance.resampling import (
     randomization_test,
 )
 from ..table import Table, number, percent
+from ..tracks import scored_track
 from ..units import truth_name
 from ..validation import quoted
 from .files import write_json
-from .label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_column
-from .label_scores import aligned_labels, direction_groups
-from .prediction_files import read_predictions, read_references, read_relations
+from .system_files import read_systems_and_truth
 
 
 def run_compare_predictions(arguments: argparse.Namespace) -> int:
@@ -33,8 +32,9 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
         ValueError: Fewer than two files, two with one name, a broken file, a unit without prediction.
     """
     names = _names(arguments)
-    systems, shared = _label_systems(arguments) if arguments.gold else _track_systems(arguments)
-    by_name = dict(zip(names, systems, strict=True))
+    files = {name: [path] for name, path in zip(names, arguments.paths, strict=True)}
+    systems, shared = read_systems_and_truth(arguments, files)
+    by_name = {name: runs[0] for name, runs in systems.items()}
     drawn = {"seed": arguments.seed, "n_resamples": arguments.n_resamples}
     intervals = {
         name: bootstrap_interval(predictions=predictions, **shared, **drawn)
@@ -51,14 +51,25 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
         f"{next(iter(intervals.values())).num_bags} bags, p from as many random exchanges of whole bags "
         f"between the two systems (seed {arguments.seed}); Holm's correction is over the averages of a truth."
     )
+    signatures = _signatures(next(iter(by_name.values())), shared)
+    for truth, line in signatures.items():
+        print(f"{truth_name(truth)}: {line}".removeprefix(": "))
     if arguments.json:
         content = {
             "systems": names,
+            "signatures": signatures,
             "intervals": {name: result.to_json() for name, result in intervals.items()},
             "tests": [{"a": a, "b": b, **test.to_json()} for (a, b), test in tests.items()],
         }
         write_json(arguments.json, content)
     return 0
+
+
+def _signatures(predictions: Any, shared: Mapping[str, Any]) -> dict[str, str]:
+    """Return truth -> signature line; it depends on the references alone, so one system stands for all."""
+    if "track" in shared:
+        return scored_track(predictions=predictions, **shared).signatures
+    return {"": f1_family(predictions=predictions, signature=True, **shared)["signature"]}
 
 
 def paired_tables(
@@ -107,40 +118,3 @@ def _names(arguments: argparse.Namespace) -> list[str]:
         if repeated := repeated_ids(what):
             raise ValueError(f"{quoted(repeated)} is there more than once; give different files and names.")
     return names if len(set(names)) == len(names) else files
-
-
-def _track_systems(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
-    lacking = [f"--{name}" for name in ("track", "rel2id", "test") if getattr(arguments, name) is None]
-    if lacking:
-        raise ValueError(
-            f"{', '.join(lacking)} must be given to compare prediction files (or --gold, for label files)."
-        )
-    shared = {
-        "track": arguments.track,
-        "references": read_references(arguments.test),
-        "relations": read_relations(arguments.rel2id, negative_relation=arguments.negative_relation),
-        "negative_relation": arguments.negative_relation,
-        "unk": arguments.unk,
-        "by": arguments.by,
-    }
-    return [read_predictions(path) for path in arguments.paths], shared
-
-
-def _label_systems(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
-    gold = read_label_column(arguments.gold, key=arguments.gold_key, names=GOLD_NAMES)
-    systems = [
-        aligned_labels(gold, read_label_column(path, key=arguments.pred_key, names=PREDICTED_NAMES))
-        for path in arguments.paths
-    ]
-    occurring = sorted(set(gold.labels).union(*systems))
-    # The negative class may be missing in one system or in the references: the shared list of labels has it.
-    shared: dict[str, Any] = {"references": gold.labels}
-    if arguments.negative is not None:
-        shared |= {
-            "negative_label": arguments.negative,
-            "labels": sorted({*occurring, arguments.negative}),
-        }
-    if arguments.groups == "direction":
-        shared = {key: value for key, value in shared.items() if key != "labels"}
-        shared["groups"] = direction_groups(set(occurring) - {arguments.negative})
-    return systems, shared

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..units import TRACKS
+from ..weighting import AVERAGES
 
 Parser = argparse.ArgumentParser | argparse._ArgumentGroup
 
@@ -45,3 +46,15 @@ def add_label_flags(parser: Parser) -> None:
         help="with --gold: score R(e1,e2) and R(e2,e1) as one relation that needs the right direction "
         "(SemEval-2010 Task 8's official score is then macro F1)",
     )
+
+
+def add_family_flags(parser: Parser) -> None:
+    """Add the averages and the measure that are computed."""
+    parser.add_argument(
+        "--averages",
+        nargs="+",
+        default=AVERAGES,
+        metavar="NAME",
+        help=f"{', '.join(AVERAGES)} (default: all), or exponents n^a",
+    )
+    parser.add_argument("--beta", type=float, default=1.0, help="F-beta instead of F1")

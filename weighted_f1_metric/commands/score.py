@@ -20,8 +20,7 @@ from ..tables import (
 )
 from ..tracks import ScoredTrack, scored_track
 from ..units import TRUTHS, truth_name
-from ..weighting import AVERAGES
-from .flags import add_label_flags, add_track_flags
+from .flags import add_family_flags, add_label_flags, add_track_flags
 from .label_scores import is_prose, print_scores, run_label_score
 from .prediction_files import read_predictions, read_references, read_relations
 
@@ -48,14 +47,7 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
         '"scores": {relation: number} in each; with --gold the predicted labels',
     )
     add_label_flags(parser)
-    parser.add_argument(
-        "--averages",
-        nargs="+",
-        default=AVERAGES,
-        metavar="NAME",
-        help=f"{', '.join(AVERAGES)} (default: all), or exponents n^a",
-    )
-    parser.add_argument("--beta", type=float, default=1.0, help="F-beta instead of F1")
+    add_family_flags(parser)
     parser.add_argument("--per_class", action="store_true", help="show every class too")
     parser.add_argument(
         "--format",

@@ -127,6 +127,8 @@ def test_label_files_are_compared_by_paired_tests(labels, capsys):
     other = ["a", "a", "NA", "NA", "b", "a"]
     test = randomization_test(predictions_a=PREDICTED, predictions_b=other, **shared, **drawn)
     assert found["tests"][0]["p_values"] == test.p_values
+    line = f1_family(predictions=PREDICTED, signature=True, **shared)["signature"]
+    assert found["signatures"] == {"": line}
     own = bootstrap_interval(predictions=other, **shared, **drawn).to_json()
     assert found["intervals"]["other.txt"] == json.loads(json.dumps(own))
     assert "| difference |" in capsys.readouterr().out

@@ -312,3 +312,37 @@ def test_a_unit_missing_in_one_run_is_named(rows):
         rank_intervals(
             systems=systems, references=rows, track="sent2sent", relations=["born_in", "lives_in"], seed=0
         )
+
+
+def test_steps_down_separate_pairs_below_the_first_critical_value():
+    systems, gold = world(0, [1.1, 1.0, 0.9, 0.5, 0.3, -0.2, -0.4, -0.9])
+    options = {**OPTIONS, "averages": "micro", "n_resamples": 1000}
+    ranking = rank_intervals(systems=systems, references=gold, **options).rankings["micro_f1"]
+    squares = ranking.standard_errors**2
+    scale = np.sqrt(squares / 2 + np.median(squares[np.triu_indices(8, 1)]) / 2)
+    first = ranking.differences > ranking.critical_value * scale
+    assert np.all(ranking.separated[first])
+    assert np.sum(ranking.separated) > np.sum(first)
+
+
+def test_a_small_standard_error_is_raised_halfway_to_the_usual_one():
+    """A pair that hardly differs on 8 rows is no surprise among pairs that differ on many."""
+    gold = ["a", "b"] * 60
+    flip = {"a": "b", "b": "a"}
+    near = [flip[label] if row < 8 else label for row, label in enumerate(gold)]
+    rng = np.random.default_rng(3)
+    noisy = {
+        f"n{i}": [flip[g] if wrong else g for g, wrong in zip(gold, rng.random(120) < 0.5, strict=True)]
+        for i in range(4)
+    }
+    systems = {"good": gold, "near": near, **noisy}
+    ranking = rank_intervals(
+        systems=systems, references=gold, seed=0, averages="micro", n_resamples=1000
+    ).rankings["micro_f1"]
+    assert [system.name for system in ranking.systems[:2]] == ["good", "near"]
+    ratio = ranking.differences[0, 1] / ranking.standard_errors[0, 1]
+    half = np.median(ranking.standard_errors[np.triu_indices(6, 1)] ** 2) / 2
+    raised = ranking.differences[0, 1] / np.sqrt(ranking.standard_errors[0, 1] ** 2 / 2 + half)
+    assert raised < ranking.critical_value * 0.9
+    assert ratio > raised * 1.3
+    assert not ranking.separated[0, 1]

@@ -6,6 +6,7 @@ import argparse
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..columns import repeated_ids
 from ..family import f1_family

@@ -6,8 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, space
-from weighted_f1_metric.figures.plots import drawable
+from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, drawable, space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from weighted_f1_metric.commands.files import write_text
+from weighted_f1_metric import write_text
 
 from .submission import check_new, check_quota, counts_text, parse_record, record_text, revision_of
 

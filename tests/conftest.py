@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="nyt-h-tests-")
 atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 
+# A shell that starts tests in the background lets them, and the processes that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 with contextlib.suppress(ImportError):  # the tests that the second venv runs need no hypothesis
     from hypothesis import settings
 
@@ -36,13 +41,14 @@ SLOW = {
     "dataset": "card/export cache_faults dataset_benchmark sample/full_size sources",
     "finetune": "demo predict push experiments/comparison experiments/comparison_figures"
     " experiments/experiments model/bag_memory model/modeling model/relation_pipeline model/representations"
-    " model/type_restricted_models model/word_models report/report_tables report/run_report training/bag_runs"
+    " model/type_restricted_models model/word_models encoders/trained_source"
+    " experiments/ranking_changes report/report_tables report/run_report training/bag_runs"
     " training/going_on training/kernel_caches training/output_folder training/processes training/prompt_runs"
     " training/training training/training_loss training/trajectory training/type_restricted_runs"
     " training/word_runs",
     "hub": "dataset_push evaluate_world metric_push",
     "metric": "evaluate_module merged_counts significance/resampling",
-    "space": "leaderboard_browser metric_browser request_limit staging",
+    "space": "accessibility leaderboard_browser metric_browser request_limit staging",
 }
 
 

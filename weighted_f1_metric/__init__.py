@@ -5,11 +5,19 @@ same functions.
 """
 
 from . import space
+from .commands.files import write_text
 from .commands.prediction_files import read_predictions, read_references, read_relations, write_predictions
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
-from .figures.plots import COLOURS, plot_averages, plot_class_weights, plot_exponent_curve, plot_f1_by_support
+from .figures.plots import (
+    COLOURS,
+    drawable,
+    plot_averages,
+    plot_class_weights,
+    plot_exponent_curve,
+    plot_f1_by_support,
+)
 from .figures.ranking_plots import (
     plot_coverage_panels,
     plot_pr_curves,
@@ -88,6 +96,7 @@ __all__ = [
     "compare_runs",
     "data_fingerprint",
     "draw_track_figures",
+    "drawable",
     "estimate_magt",
     "exponent_curve",
     "f1_family",
@@ -137,5 +146,6 @@ __all__ = [
     "unit_id_key",
     "write_figures",
     "write_predictions",
+    "write_text",
     "write_track_figures",
 ]

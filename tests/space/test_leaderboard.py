@@ -83,6 +83,23 @@ def test_places_that_differ_by_more_than_two_are_marked():
     assert rows[5][0] == "copy of the distant labels"
 
 
+def test_two_places_apart_are_not_marked():
+    records = [
+        made_up("a", micro_f1=0.9, macro_f1=0.1),
+        made_up("b", micro_f1=0.8, macro_f1=0.9),
+        made_up("c", micro_f1=0.7, macro_f1=0.8),
+    ]
+    rows = shown_rows(board_html(records, truth="magt", sort_by="micro_f1", echo={}))
+    assert [row[rows[0].index("macro")] for row in rows[1:4]] == ["10.00", "90.00", "80.00"]
+
+
+def test_a_board_has_one_track(submitted, gold):
+    record = record_of("rare", submitted, gold)
+    told = record["signatures"]["magt"]
+    others = [record, record | {"track": "sent2sent"}]
+    assert records_of(others, track="bag2bag", truth="magt", signature=told) == [record]
+
+
 def test_equal_values_share_a_place_and_none_has_none():
     assert places([0.3, 0.3, None, 0.1]) == [1, 1, None, 3]
 

@@ -38,7 +38,7 @@ with contextlib.suppress(ImportError):  # the tests that the second venv runs ne
 
 # What trains, browses, or starts processes for seconds: `make test-quick` leaves these files out.
 SLOW = {
-    "dataset": "card/export cache_faults dataset_benchmark sample/full_size sources",
+    "dataset": "card/export cache_faults dataset_benchmark loading sample/full_size sources",
     "finetune": "demo predict push experiments/comparison experiments/comparison_figures"
     " experiments/experiments model/bag_memory model/modeling model/relation_pipeline model/representations"
     " model/type_restricted_models model/word_models encoders/trained_source"

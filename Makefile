@@ -7,7 +7,7 @@ WORKERS ?= 2
 OLD_VENV ?= .venv-old
 OLD_STAMP := $(OLD_VENV)/.installed
 
-.PHONY: demo test test-quick check test-old-datasets bench clean
+.PHONY: demo test test-quick test-registry check test-old-datasets bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,7 +21,10 @@ test: $(STAMP)  ## all tests, on two processes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-quick: $(STAMP)  ## the tests without those that train, browse or start many processes: under a minute
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not registry"
+
+test-registry: $(STAMP)  ## whether the Spaces' requirements can be installed, asked of the registry of packages
+	$(BIN)/python -m pytest tests -m registry
 
 check: $(STAMP)  ## lint, format, types
 	$(BIN)/ruff check .

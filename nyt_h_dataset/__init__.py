@@ -4,11 +4,15 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
+from .about import is_synthetic
+from .card.benchmark import BENCHMARK_TASKS
+from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
 from .corpus_tools.judging import MergedJudgments, merge_judgments, write_pool_sheet, write_sample_sheet
 from .corpus_tools.pool import Order, Pool, choose_pairs
+from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
 from .nyt_h_dataset import NytH
@@ -17,6 +21,7 @@ from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
 __all__ = [
     "BAG_LABELS",
+    "BENCHMARK_TASKS",
     "CITATION",
     "NEGATIVE_RELATION",
     "Agreement",
@@ -33,11 +38,14 @@ __all__ = [
     "choose_pairs",
     "cohen_kappa",
     "convert_corpus",
+    "is_synthetic",
+    "licence_metadata",
     "load_nyt_h",
     "locate",
     "mention_counts",
     "merge_answers",
     "merge_judgments",
+    "same_words",
     "write_pool_sheet",
     "write_sample",
     "write_sample_sheet",

@@ -53,6 +53,8 @@ def _convert(arguments: argparse.Namespace) -> int:
         negative_relation=arguments.negative_relation,
         validation_fraction=arguments.validation_fraction,
         seed=arguments.seed,
+        name=arguments.name,
+        licence=arguments.licence,
         overwrite=arguments.overwrite,
     )
     _print_rows(info.num_rows, info.path)
@@ -68,6 +70,7 @@ def _build(arguments: argparse.Namespace) -> int:
         split_by=arguments.split_by,
         dev_fraction=arguments.dev_fraction,
         na_ratio=arguments.na_ratio,
+        test_bags=arguments.test_bags,
         seed=arguments.seed,
         overwrite=arguments.overwrite,
         cache_dir=arguments.cache_dir,
@@ -81,12 +84,15 @@ def _build(arguments: argparse.Namespace) -> int:
         "rows of train that are in test": built.duplicates_of_test,
         "NA rows that repeat a sentence": built.na_repeats,
         "answers about dropped relations": built.answers_lost,
+        "rows moved from train to test": built.moved_to_test,
     }
     for title, count in counts.items():
         print(f"{title:32} {count:>10,}")
     for name, relation in built.dropped_relations.items():
         rows = f"{relation.train_rows:,} rows in train, {relation.test_rows:,} in test"
         print(f"now NA: {name} ({relation.reason}; {rows})")
+    if built.not_in_dev:
+        print(f"in train, not in dev: {', '.join(built.not_in_dev)}")
     _print_rows(built.rows_out, built.path)
     return 0
 
@@ -224,6 +230,10 @@ def add_corpus_commands(commands: Any) -> None:
         metavar="SHARE",
         help="share of the entity pairs for validation where no file is given (default: %(default)s)",
     )
+    convert.add_argument("--name", help="what the corpus is called; its cards say so")
+    convert.add_argument(
+        "--licence", metavar="NAME", help="the licence of the corpus, such as cc-by-4.0; its cards say so"
+    )
     convert.add_argument("--seed", type=int, default=0, help="which pairs these are (default: %(default)s)")
     _add_out(convert)
     convert.set_defaults(run=_convert)
@@ -260,6 +270,13 @@ def add_corpus_commands(commands: Any) -> None:
         default=1.0,
         metavar="R",
         help="NA rows in train per row with a relation (default: %(default)s)",
+    )
+    build.add_argument(
+        "--test_bags",
+        type=int,
+        default=0,
+        metavar="N",
+        help="random pairs that move from train to test, to be judged (default: %(default)s)",
     )
     build.add_argument("--seed", type=int, default=0, help="draws dev and NA (default: %(default)s)")
     build.add_argument(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import os
+import platform
 import shutil
 import tarfile
-import tempfile
+import uuid
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
 
@@ -17,6 +22,8 @@ from .schema import ARCHIVE_NAME, WHERE_TO_GET_IT
 
 _MAGIC = (b"BZh", b"\x1f\x8b", b"\xfd7zXZ")
 _CACHE_FOLDER = "nyt_h_archives"
+_TEMPORARY = ".unpacking"
+_SIZES_FILE = ".sizes.json"
 
 
 def find_archive(data_dir: str | os.PathLike[str]) -> Path | None:
@@ -37,9 +44,10 @@ def find_archive(data_dir: str | os.PathLike[str]) -> Path | None:
 def unpack(archive: Path, cache_dir: str | os.PathLike[str]) -> Path:
     """Return the folder of data files that `archive` holds, unpacked below `cache_dir`.
 
-    The folder's name is the content of the archive: the same archive is unpacked once, a changed one anew.
-    It appears as a whole or not at all, whoever else unpacks at the same time. Regular files and folders
-    only; what would land elsewhere is refused.
+    The folder's name is the content of the archive: the same archive is unpacked once, a changed one anew,
+    and so is one whose files were removed or cut since. It appears as a whole or not at all, whoever else
+    unpacks at the same time, and is readable by others as far as the umask says; what a killed process left
+    is removed. Regular files and folders only; what would land elsewhere is refused.
 
     Raises:
         ValueError: not a tar archive, cut off or damaged, a member with an absolute path or ``..``, a link or
@@ -47,19 +55,16 @@ def unpack(archive: Path, cache_dir: str | os.PathLike[str]) -> Path:
         OSError: `cache_dir` cannot be written to, or the disk is full.
     """
     target = Path(os.path.abspath(os.path.expanduser(cache_dir))) / _CACHE_FOLDER / _content_key(archive)
-    if not target.is_dir():
-        beside = None
+    if not _is_whole(target):
+        temporary = target.parent / f"{_TEMPORARY}.{platform.node()}.{os.getpid()}.{uuid.uuid4().hex}"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(tempfile.mkdtemp(prefix=".unpacking.", dir=target.parent))
-            _extract(archive, beside)
-            _check_content(archive, beside)
-            try:
-                os.replace(beside, target)
-            except OSError:
-                # Somebody else was faster, with the same content.
-                if not target.is_dir():
-                    raise
+            _remove_leftovers(target.parent)
+            temporary.mkdir()
+            _extract(archive, temporary)
+            _check_content(archive, temporary)
+            (temporary / _SIZES_FILE).write_text(json.dumps(_sizes(temporary)), encoding="utf-8")
+            _put_in_place(temporary, target)
         except OSError as error:
             # What is missing in the archive has its own message; an errno means that the disk said no.
             if error.errno is None:
@@ -70,9 +75,70 @@ def unpack(archive: Path, cache_dir: str | os.PathLike[str]) -> Path:
                 "there; free space, or pass another `cache_dir`",
             ) from error
         finally:
-            if beside is not None:
-                shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     return find_data_folder(target)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != _SIZES_FILE
+    }
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether every file that was unpacked is there with its size."""
+    try:
+        sizes = json.loads((folder / _SIZES_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(sizes, dict) and sizes.items() <= _sizes(folder).items()
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    try:
+        os.replace(temporary, target)
+    except OSError:
+        # Somebody else was faster, with the same content; or what is there is no longer whole.
+        if not _is_whole(target):
+            if not target.is_dir():
+                raise
+            old = temporary.with_name(f"{temporary.name}.old")
+            os.replace(target, old)
+            os.replace(temporary, target)
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes of this machine that run no more were unpacking."""
+    for path in folder.glob(f"{_TEMPORARY}.{glob.escape(platform.node())}.*"):
+        pid = path.name.removeprefix(f"{_TEMPORARY}.{platform.node()}.").partition(".")[0]
+        if pid.isdecimal() and not _runs(int(pid)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # there is no harmless question to a process elsewhere
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def check_archive(archive: Path) -> None:
+    """Read the whole archive, the last checksum included.
+
+    Raises:
+        ValueError: it is no tar archive, or is cut off or damaged.
+    """
+    with _read(archive) as tar:
+        for _ in tar:
+            pass
 
 
 def _content_key(archive: Path) -> str:
@@ -84,11 +150,18 @@ def _content_key(archive: Path) -> str:
 
 
 def _extract(archive: Path, folder: Path) -> None:
+    with _read(archive) as tar:
+        for member in tar:
+            _check_member(archive, member)
+            tar.extract(member, folder, set_attrs=False, filter="data")
+
+
+@contextmanager
+def _read(archive: Path) -> Iterator[tarfile.TarFile]:
+    """The open archive; when the block has read its members, its end is read as well."""
     try:
         with tarfile.open(archive) as tar:
-            for member in tar:
-                _check_member(archive, member)
-                tar.extract(member, folder, set_attrs=False, filter="data")
+            yield tar
             # The checksum of a compressed block is compared when its last byte is read, which lies behind
             # the end of the archive proper.
             while tar.fileobj is not None and tar.fileobj.read(1 << 20):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from .archive import check_archive
 from .schema import ARCHIVE_NAME, HOMEPAGE
 
 DRIVE_ID = "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0"
@@ -53,7 +53,7 @@ def download_nyt_h(
     """Download the authors' archive to ``out/nyt-h.tar.bz2`` and return where it is and its checksum.
 
     An interrupted download goes on where it stopped when this is called again. An archive that is there
-    already is not downloaded again, only checked.
+    already is not downloaded again, only checked; one that is cut off or damaged is fetched anew.
 
     Args:
         out: the folder; made when it is not there.
@@ -73,7 +73,7 @@ def download_nyt_h(
         raise ValueError(f"`sha256` must be 64 hex digits; got {sha256!r}.")
     folder = Path(os.path.abspath(os.path.expanduser(out)))
     archive, unchecked = folder / ARCHIVE_NAME, folder / _UNCHECKED
-    if archive.is_file():
+    if archive.is_file() and _is_archive(archive):
         return _checked(archive, sha256, was_there=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,6 +85,8 @@ def download_nyt_h(
     except ValueError:
         unchecked.unlink()
         raise
+    # gdown makes its file for the owner alone; this one is a file like any other.
+    unchecked.chmod(0o666 & ~_umask())
     os.replace(unchecked, archive)
     return DownloadInfo(archive, info.sha256, info.num_bytes, was_there=False)
 
@@ -127,15 +129,27 @@ def _fetch(path: Path, url: str | None, *, quiet: bool, retries: int, timeout: f
                 part.unlink()
 
 
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        check_archive(path)
+    except ValueError:
+        return False
+    return True
+
+
 def _checked(path: Path, expected: str | None, *, was_there: bool) -> DownloadInfo:
     """The file's checksum; what is no archive, or another one than `expected`, is an error."""
     removed = "" if was_there else " It was removed."
-    if not tarfile.is_tarfile(path):
-        with open(path, "rb") as file:
-            start = file.read(40)
-        raise ValueError(
-            f"{path} is not a tar archive; it begins with {start!r}.{removed} {by_hand(path.parent)}"
-        )
+    try:
+        check_archive(path)
+    except ValueError as error:
+        raise ValueError(f"{error}{removed} {by_hand(path.parent)}") from error
     with open(path, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if expected is not None and found != expected.lower():

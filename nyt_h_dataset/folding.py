@@ -124,3 +124,39 @@ def _fold_by_char(text: str) -> tuple[str, list[int], list[int]]:
             starts.append(start)
             ends.append(end)
     return "".join(chars), starts, ends
+
+
+def overlook(text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
+    """Return a folded text with hyphens as blanks, without blanks after full stops; places go along.
+
+    >>> overlook(*fold("J. K. Hewlett - Packard"))[0]
+    'j.k.hewlett packard'
+    """
+    kept: list[int] = []
+    chars: list[str] = []
+    for index, char in enumerate(text):
+        char = " " if char == "-" else char
+        if char != " " or (chars and chars[-1] not in " ."):
+            kept.append(index)
+            chars.append(char)
+    return "".join(chars), [starts[index] for index in kept], [ends[index] for index in kept]
+
+
+_ESCAPE = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
+
+
+def same_words(a: str, b: str) -> bool:
+    """Return whether two texts have the same letters and digits, case, accents and punctuation aside.
+
+    So a given word is compared with what stands at the place that is said to be its own.
+
+    >>> same_words("Zoe K.", "zoë_k"), same_words("John Smith", "Jo"), same_words("C -LRB- x -RRB-", "C (x)")
+    (True, False, True)
+    """
+    return a == b or _letters(a) == _letters(b)
+
+
+def _letters(text: str) -> str:
+    folded = fold(_ESCAPE.sub(" ", text))[0]
+    # What has neither letters nor digits ("$", "++") is compared as it is.
+    return "".join(char for char in folded if char.isalnum()) or "".join(folded.split())

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .mentions import UNIQUE, check_policy, locate
-from .record_lines import RecordError
+from .folding import same_words
+from .mentions import OVERLAPPING, UNIQUE, check_policy, locate
+from .record_lines import SPAN_COLUMNS, RecordError
 from .records import Block, each_record
 from .schema import ALL_ROWS, BAG_LABELS, NEGATIVE_RELATION, NEGATIVE_ROWS, NO, UNJUDGED, YES
 
@@ -49,12 +50,15 @@ def instance_table(
         relation,
         pc.if_else(pc.equal(bag_label, NO), relations.index(NEGATIVE_RELATION), UNJUDGED),
     )
-    *offsets, status = locate_rows(
+    located = locate_rows(
         columns["sentence"].to_pylist(),
         _trimmed(columns["head.word"]),
         _trimmed(columns["tail.word"]),
         policy=mention_policy,
     )
+    if any(columns[name].null_count < len(columns) for name in SPAN_COLUMNS):
+        located = _with_given_spans(located, columns, block)
+    *offsets, status = located
     spans = [pa.array(column) for column in offsets]
     arrays = {
         "instance_id": columns["instance_id"],
@@ -68,6 +72,37 @@ def instance_table(
         "mention_status": pa.array(status.astype(np.int64)),
     }
     return pa.table([arrays[name] for name in schema.names], schema=schema), unknown
+
+
+def _with_given_spans(located: np.ndarray, columns: pa.Table, block: Block) -> np.ndarray:
+    """`located` with the gold positions of the rows that have them; each must hold the word."""
+    faults: list[tuple[str, str]] = []
+    names = [f"{entity}.{key}" for entity in ("head", "tail") for key in ("word", "start", "end")]
+    rows = columns.select(["instance_id", "sentence", *names]).to_pylist()
+    for number, row in enumerate(rows):
+        given = []
+        for at, entity in ((0, "head"), (2, "tail")):
+            start, end, word = row[f"{entity}.start"], row[f"{entity}.end"], row[f"{entity}.word"]
+            if start is None and end is None:
+                continue
+            there = row["sentence"][start:end] if None not in (start, end) and 0 <= start < end else ""
+            if not there or end > len(row["sentence"]) or not same_words(there, word):
+                faults.append(
+                    (row["instance_id"], f"the {entity} {word!r} is said to be {there!r} ({start} to {end})")
+                )
+                continue
+            located[at : at + 2, number] = start, end
+            given.append(entity)
+        if len(given) == 2:
+            head, head_end, tail, tail_end = located[:4, number].tolist()
+            located[4, number] = UNIQUE if head_end <= tail or tail_end <= head else OVERLAPPING
+    if faults:
+        raise RecordError(
+            f"{block.shard.path}, instance {faults[0][0]!r}: {faults[0][1]} ({len(faults)} positions in "
+            "this part of the file do not hold their word). `start` and `end` are half-open offsets in "
+            "characters; correct them, or leave them out and the words are searched for."
+        )
+    return located
 
 
 def _trimmed(words: pa.ChunkedArray) -> list[str]:

@@ -8,6 +8,9 @@ from typing import Any
 TEXT_KEYS = ("instance_id", "bag_id", "relation", "bag_label", "sentence")
 ENTITIES = ("head", "tail")
 ENTITY_KEYS = ("guid", "word", "type")
+# Where a corpus has gold positions: half-open character offsets, which NYT-H itself lacks.
+SPAN_KEYS = ("start", "end")
+SPAN_COLUMNS = tuple(f"{entity}.{key}" for entity in ENTITIES for key in SPAN_KEYS)
 COLUMNS = (*TEXT_KEYS, *(f"{entity}.{key}" for entity in ENTITIES for key in ENTITY_KEYS))
 
 
@@ -15,8 +18,8 @@ class RecordError(ValueError):
     """A fault in a data file; the message says where it is and what to do."""
 
 
-def check_line(raw: bytes, where: str) -> tuple[list[str], list[str]]:
-    """Return the values of one line in the order of COLUMNS, and the keys that NYT-H does not have.
+def check_line(raw: bytes, where: str) -> tuple[list[Any], list[str]]:
+    """Return the values of one line, COLUMNS then SPAN_COLUMNS, and the keys that are not known.
 
     `where` is ``file:line`` for the messages.
 
@@ -36,24 +39,26 @@ def check_line(raw: bytes, where: str) -> tuple[list[str], list[str]]:
     return check_record(decode_line(raw, where), where)
 
 
-def check_record(record: dict[str, Any], where: str) -> tuple[list[str], list[str]]:
-    """Return the values of one record in the order of COLUMNS, and the keys that NYT-H does not have.
+def check_record(record: dict[str, Any], where: str) -> tuple[list[Any], list[str]]:
+    """Return the values of one record, COLUMNS then SPAN_COLUMNS, and the keys that are not known.
 
     Raises:
         RecordError: a key is missing, a value is not a string, an id is empty.
     """
     extra = [key for key in record if key not in TEXT_KEYS and key not in ENTITIES]
-    values = [_text(record, key, key, where) for key in TEXT_KEYS]
+    values: list[Any] = [_text(record, key, key, where) for key in TEXT_KEYS]
+    spans: list[int | None] = []
     for entity in ENTITIES:
         inner = _get(record, entity, entity, where)
         if not isinstance(inner, dict):
             raise RecordError(f"{where}: `{entity}` must be an object; got {kind(inner)}.")
-        extra += [f"{entity}.{key}" for key in inner if key not in ENTITY_KEYS]
+        extra += [f"{entity}.{key}" for key in inner if key not in (*ENTITY_KEYS, *SPAN_KEYS)]
+        spans += [_offset(inner, key, f"{entity}.{key}", where) for key in SPAN_KEYS]
         values += [_text(inner, key, f"{entity}.{key}", where) for key in ENTITY_KEYS]
     for key, value in zip(("instance_id", "bag_id"), values, strict=False):
         if not value:
             raise RecordError(f"{where}: `{key}` is empty; every record needs one.")
-    return values, extra
+    return [*values, *spans], extra
 
 
 def _refuse_constant(name: str) -> None:
@@ -114,6 +119,13 @@ def _get(record: dict[str, Any], key: str, name: str, where: str) -> object:
             f"{where}: the key `{name}` is missing; the record has {', '.join(sorted(record))}."
         )
     return record[key]
+
+
+def _offset(record: dict[str, Any], key: str, name: str, where: str) -> int | None:
+    value = record.get(key)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise RecordError(f"{where}: `{name}` must be an integer; got {kind(value)}.")
+    return value
 
 
 def _text(record: dict[str, Any], key: str, name: str, where: str) -> str:

@@ -27,6 +27,8 @@ from .record_lines import (
     DECODER,
     ENTITIES,
     ENTITY_KEYS,
+    SPAN_COLUMNS,
+    SPAN_KEYS,
     TEXT_KEYS,
     RecordError,
     check_line,
@@ -164,7 +166,8 @@ class _Text:
         self._window, self._at = self._window[self._at :] + text, 0
 
 
-_ENTITY = pa.struct([(key, pa.string()) for key in ENTITY_KEYS])
+_ENTITY = pa.struct([*((key, pa.string()) for key in ENTITY_KEYS), *((key, pa.int64()) for key in SPAN_KEYS)])
+_TYPES = {**dict.fromkeys(COLUMNS, pa.string()), **dict.fromkeys(SPAN_COLUMNS, pa.int64())}
 _SCHEMA = pa.schema([*((key, pa.string()) for key in TEXT_KEYS), *((name, _ENTITY) for name in ENTITIES)])
 _PARSE = pj.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="infer")
 _READ = pj.ReadOptions(block_size=1 << 21, use_threads=False)
@@ -189,7 +192,7 @@ class Shard(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A run of records: flat string columns (COLUMNS), keys that were kept out, where the run begins.
+    """A run of records: flat columns (COLUMNS, SPAN_COLUMNS), keys that were kept out, where it begins.
 
     `offset` is the byte at which the run begins; in an array, the index of its first record.
     """
@@ -275,8 +278,9 @@ def read_blocks(shard: Shard, *, block_bytes: int = 1 << 23) -> Iterator[Block]:
     """Yield the records of `shard` in blocks of about `block_bytes`, checked for shape and type.
 
     Each column of a block is a string column without nulls, named as in COLUMNS ("head.word" for the key
-    `word` of `head`). A byte order mark and blank lines are skipped; keys that NYT-H does not have are kept
-    out and named in `extra_keys`.
+    `word` of `head`), or one of offsets, null where the corpus gives none, named as in SPAN_COLUMNS. A
+    byte order mark and blank lines are skipped; keys that are not known are kept out and named in
+    `extra_keys`.
 
     Raises:
         RecordError: a line (an item of an array) that is not one JSON object in UTF-8, a missing key, a value
@@ -349,12 +353,12 @@ def _array_blocks(shard: Shard, rows: int = 10_000) -> Iterator[Block]:
         offset += len(batch)
 
 
-def _block(checked: list[tuple[list[str], list[str]]], shard: Shard, offset: int) -> Block:
+def _block(checked: list[tuple[list[Any], list[str]]], shard: Shard, offset: int) -> Block:
     """A block of checked records, each with the keys that are kept out."""
     extra = dict.fromkeys(key for _, keys in checked for key in keys)
-    values = zip(*(record for record, _ in checked), strict=True) if checked else [()] * len(COLUMNS)
-    arrays = [pa.array(column, pa.string()) for column in values]
-    return Block(pa.table(arrays, names=list(COLUMNS)), tuple(extra), shard, offset)
+    values = zip(*(record for record, _ in checked), strict=True) if checked else [()] * len(_TYPES)
+    arrays = [pa.array(column, kind) for column, kind in zip(values, _TYPES.values(), strict=True)]
+    return Block(pa.table(arrays, names=list(_TYPES)), tuple(extra), shard, offset)
 
 
 def _parse(data: bytes, shard: Shard, offset: int) -> Block:
@@ -374,7 +378,7 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
             extra_keys = _extra_keys(table.schema)
             if not (extra_keys and (b"NaN" in data or b"Inf" in data)):
                 columns = _flatten(table)
-                if all(column.null_count == 0 for column in columns.columns) and not _has_empty_id(columns):
+                if all(columns[name].null_count == 0 for name in COLUMNS) and not _has_empty_id(columns):
                     return Block(columns, extra_keys, shard, offset)
     return _parse_lines(data, shard, offset)
 
@@ -403,7 +407,8 @@ def _flatten(table: pa.Table) -> pa.Table:
     columns = [table[key] for key in TEXT_KEYS]
     for entity in ENTITIES:
         columns += [pc.struct_field(table[entity], key) for key in ENTITY_KEYS]
-    return pa.table(columns, names=list(COLUMNS))
+    columns += [pc.struct_field(table[entity], key) for entity in ENTITIES for key in SPAN_KEYS]
+    return pa.table(columns, names=list(_TYPES))
 
 
 def _has_empty_id(columns: pa.Table) -> bool:
@@ -415,5 +420,5 @@ def _extra_keys(schema: pa.Schema) -> tuple[str, ...]:
     for entity in ENTITIES:
         fields = schema.field(entity).type
         names = [fields.field(i).name for i in range(fields.num_fields)]
-        extra += [f"{entity}.{name}" for name in names if name not in ENTITY_KEYS]
+        extra += [f"{entity}.{name}" for name in names if name not in (*ENTITY_KEYS, *SPAN_KEYS)]
     return tuple(extra)

@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.folders import ROOT
 from tests.hub_server import HubServer
 
 # Read when huggingface_hub is imported: the loopback Hub takes large files as LFS, not through Xet.
@@ -23,12 +25,45 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="nyt-h-tests-")
 atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 
+# A shell that starts tests in the background lets them, and the processes that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 with contextlib.suppress(ImportError):  # the tests that the second venv runs need no hypothesis
     from hypothesis import settings
 
     # The same examples in each run; and no time limit, which a busy machine would fail.
     settings.register_profile("repeatable", deadline=None, derandomize=True)
     settings.load_profile("repeatable")
+
+# What trains, browses, or starts processes for seconds: `make test-quick` leaves these files out.
+SLOW = {
+    "dataset": "card/export cache_faults dataset_benchmark loading sample/full_size sources",
+    "finetune": "demo predict push experiments/comparison experiments/comparison_figures"
+    " experiments/experiments model/bag_memory model/modeling model/relation_pipeline model/representations"
+    " model/type_restricted_models model/word_models encoders/trained_source"
+    " experiments/ranking_changes report/report_tables report/run_report training/bag_runs"
+    " training/going_on training/kernel_caches training/output_folder training/processes training/prompt_runs"
+    " training/training training/training_loss training/trajectory training/type_restricted_runs"
+    " training/word_runs",
+    "hub": "dataset_push evaluate_world metric_push",
+    "metric": "evaluate_module merged_counts significance/resampling",
+    "space": "accessibility leaderboard_browser metric_browser request_limit staging",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = {
+        (ROOT / "tests" / part / name).with_name(f"test_{Path(name).name}.py")
+        for part, names in SLOW.items()
+        for name in names.split()
+    }
+    gone = sorted(str(path) for path in slow if not path.is_file())
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py names slow files that are not there: {', '.join(gone)}")
+    for item in items:
+        if item.path in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

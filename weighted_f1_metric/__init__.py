@@ -5,6 +5,7 @@ same functions.
 """
 
 from . import space
+from .commands.files import write_text
 from .commands.prediction_files import (
     read_judgments,
     read_predictions,
@@ -15,7 +16,14 @@ from .commands.prediction_files import (
 from .counts import ClassCounts, class_counts
 from .exponent_curve import exponent_curve
 from .family import f1_family, family_from_counts
-from .figures.plots import COLOURS, plot_averages, plot_class_weights, plot_exponent_curve, plot_f1_by_support
+from .figures.plots import (
+    COLOURS,
+    drawable,
+    plot_averages,
+    plot_class_weights,
+    plot_exponent_curve,
+    plot_f1_by_support,
+)
 from .figures.ranking_plots import (
     plot_coverage_panels,
     plot_pr_curves,
@@ -35,10 +43,12 @@ from .ranking import PRCurve, pr_curve, ranking_measures
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .significance.comparison import Comparison, compare_runs, holm_adjusted
 from .significance.rank_agreement import RankAgreement, rank_systems
+from .significance.rank_intervals import Ranking, RankIntervals, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .table import Table, percent
 from .tables import (
+    AUC_NOTE,
     BOUNDS_NOTE,
     SIGNIFICANCE_LEVEL,
     agreement_table,
@@ -65,6 +75,7 @@ from .weighting import AVERAGES, check_desiderata, class_weights
 __version__ = VERSION
 
 __all__ = [
+    "AUC_NOTE",
     "AVERAGES",
     "BOUNDS_NOTE",
     "COLOURS",
@@ -80,6 +91,8 @@ __all__ = [
     "MagtEstimate",
     "PRCurve",
     "RankAgreement",
+    "RankIntervals",
+    "Ranking",
     "ScoredTrack",
     "Signature",
     "Table",
@@ -100,6 +113,7 @@ __all__ = [
     "compare_runs",
     "data_fingerprint",
     "draw_track_figures",
+    "drawable",
     "estimate_magt",
     "exponent_curve",
     "f1_family",
@@ -125,6 +139,7 @@ __all__ = [
     "pr_curve",
     "predictions_of_ids",
     "randomization_test",
+    "rank_intervals",
     "rank_systems",
     "ranking_measures",
     "read_judgments",
@@ -151,5 +166,6 @@ __all__ = [
     "unit_id_key",
     "write_figures",
     "write_predictions",
+    "write_text",
     "write_track_figures",
 ]

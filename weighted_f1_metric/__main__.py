@@ -1,19 +1,22 @@
-"""The command `weighted-f1`: score, compare, stats; also `python -m weighted_f1_metric`."""
+"""The command `weighted-f1`: score, compare, rank, stats; also `python -m weighted_f1_metric`."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from .commands.compare import add_compare_parser
 from .commands.estimate import add_estimate_parser
+from .commands.rank import add_rank_parser
 from .commands.score import add_score_parser
 from .commands.stats import add_stats_parser
 from .signature import VERSION
 
 # Each adds its parser to the sub-commands and sets `run`: parsed argv -> exit status.
-COMMANDS = (add_score_parser, add_estimate_parser, add_compare_parser, add_stats_parser)
+COMMANDS = (add_score_parser, add_estimate_parser, add_compare_parser, add_rank_parser, add_stats_parser)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -31,15 +34,25 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; the exit status: 0, or 2 for bad input, which is said on stderr in one line."""
+    """Run the command line and return the exit status: 0, or 2 for bad input, said on stderr in one line."""
     parser = build_parser()
     parsed = parser.parse_args(argv)
     try:
-        status: int = parsed.run(parsed)
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning  # type: ignore[assignment]
+            status: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as of `| head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+        return 0
     except (OSError, ValueError, TypeError, ImportError) as error:
         print(f"{parser.prog} {parsed.command}: error: {error}", file=sys.stderr)
         return 2
     return status
+
+
+def _print_warning(message: Warning | str, *_: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

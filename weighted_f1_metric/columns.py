@@ -1,97 +1,13 @@
-"""Records, or a mapping of columns -> plain lists, one a key, with errors that name the row."""
+"""Columns of ids and of labels, checked, with errors that name the row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from .validation import is_integer, quoted
-
-
-def read_columns(
-    rows: Any, *, required: Sequence[str], optional: Sequence[str] = (), name: str
-) -> dict[str, Any]:
-    """Key -> list of the values of all rows; an optional key that no row has is left out.
-
-    Args:
-        rows: an iterable of records (mappings), or one mapping of columns (lists, arrays, Dataset columns).
-        required, optional: the keys to read; others are ignored.
-        name: how messages call the argument.
-
-    >>> read_columns([{"id": "a", "n": 1}, {"id": "b", "n": 2}], required=["id"], optional=["x"], name="rows")
-    {'id': ['a', 'b']}
-    >>> read_columns({"id": ["a", "b"]}, required=["id"], name="rows")
-    {'id': ['a', 'b']}
-
-    Raises:
-        TypeError: neither records nor columns.
-        ValueError: no rows, a key that is missing (in which row), columns of unequal length.
-    """
-    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise TypeError(f"`{name}` must be records or a dict of columns; got {type(rows).__name__}.")
-    if isinstance(rows, Mapping):
-        columns = _from_mapping(rows, required, optional, name)
-    else:
-        columns = _from_records(rows, required, optional, name)
-    if not columns or not len(columns[required[0]]):
-        raise ValueError(f"`{name}` is empty; there is nothing to score.")
-    return columns
-
-
-def _from_mapping(
-    rows: Mapping[str, Any], required: Sequence[str], optional: Sequence[str], name: str
-) -> dict[str, Any]:
-    missing = [key for key in required if rows.get(key) is None]
-    if missing:
-        raise ValueError(f"`{name}` lacks the column {quoted(missing)}; it has {quoted(rows)}.")
-    keys = [*required, *(key for key in optional if rows.get(key) is not None)]
-    columns = {key: _plain(rows[key]) for key in keys}
-    lengths = {key: len(column) for key, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"The columns of `{name}` differ in length: {lengths}.")
-    return columns
-
-
-def _plain(column: Any) -> Any:
-    """A list, or the array itself where it has two dimensions (scores)."""
-    if isinstance(column, list):
-        return column
-    if hasattr(column, "detach"):
-        column = column.detach().cpu().numpy()
-    if isinstance(column, np.ndarray):
-        return column if column.ndim > 1 else column.tolist()
-    if hasattr(column, "to_pylist"):
-        return column.to_pylist()
-    return list(column)
-
-
-def _from_records(
-    rows: Iterable[Any], required: Sequence[str], optional: Sequence[str], name: str
-) -> dict[str, Any]:
-    records = rows if isinstance(rows, list) else list(rows)
-    for position, record in enumerate(records):
-        if not isinstance(record, Mapping):
-            raise TypeError(
-                f"`{name}` must hold records (dicts); {name}[{position}] is {record!r:.60} of type "
-                f"{type(record).__name__}."
-            )
-    columns: dict[str, Any] = {}
-    for key in required:
-        try:
-            columns[key] = [record[key] for record in records]
-        except KeyError:
-            lacking = [position for position, record in enumerate(records) if key not in record]
-            raise ValueError(
-                f"{len(lacking)} of {len(records)} records in `{name}` lack the key {key!r}; the first is "
-                f"{name}[{lacking[0]}] with the keys {quoted(records[lacking[0]], 8)}."
-            ) from None
-    for key in optional:
-        values = [record.get(key) for record in records]
-        if any(value is not None for value in values):
-            columns[key] = values
-    return columns
 
 
 def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
@@ -108,10 +24,10 @@ def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
     )
 
 
-def first_repeat(ids: Sequence[Any]) -> list[Any]:
+def repeated_ids(ids: Sequence[Any]) -> list[Any]:
     """The ids that occur more than once, in order.
 
-    >>> first_repeat(["b", "a", "b", "a", "b", "c"])
+    >>> repeated_ids(["b", "a", "b", "a", "b", "c"])
     ['b', 'a']
     """
     if len(set(ids)) == len(ids):
@@ -151,7 +67,10 @@ def read_labels(values: Any, name: str) -> np.ndarray | list[str]:
     if isinstance(values, (list, tuple)):
         return _read_list(values, name)
     if values is None or isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
-        raise TypeError(f"`{name}` must be a list or an array of labels; got {type(values).__name__}.")
+        remedy = f" Pass list({name})." if isinstance(values, Iterator) else ""
+        raise TypeError(
+            f"`{name}` must be a list or an array of labels; got {type(values).__name__}.{remedy}"
+        )
     if hasattr(values, "detach"):  # a torch tensor, without importing torch
         if values.is_floating_point():
             raise TypeError(_float_message(name, values.flatten()[:1].tolist()))
@@ -160,6 +79,13 @@ def read_labels(values: Any, name: str) -> np.ndarray | list[str]:
         if values.null_count:
             raise ValueError(f"`{name}` has {values.null_count} missing labels; every row needs one.")
         return _read_array(np.asarray(values.to_numpy(zero_copy_only=False)), name)
+    if hasattr(values, "isna"):  # a pandas Series or array
+        missing = np.flatnonzero(np.asarray(values.isna()))
+        if len(missing):
+            raise ValueError(
+                f"`{name}` has {len(missing)} missing labels, the first at {name}[{missing[0]}]; every row "
+                "needs one."
+            )
     if hasattr(values, "__array__"):
         return _read_array(np.asarray(values), name)
     try:
@@ -214,6 +140,11 @@ def wrong_label(values: Iterable[Any], name: str) -> Exception:
     """The error for the first of `values` that is no label, or is of another type than those before it."""
     first_kind: str | None = None
     for position, value in enumerate(values):
+        if hasattr(value, "detach"):
+            return TypeError(
+                f"`{name}` must hold str or int labels; {name}[{position}] is a tensor. Join them into one: "
+                "torch.stack, or torch.cat."
+            )
         if hasattr(value, "item") and np.ndim(value) == 0:
             value = value.item()
         if isinstance(value, float):

@@ -21,13 +21,14 @@ Give every part the same `labels`, the negative one included: a part may lack so
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .columns import Label, first_repeat, read_label, read_labels
+from .columns import Label, read_label, read_labels, repeated_ids
 from .label_table import count_labels, scored_labels, selected_counts
 from .validation import check_choice, check_real, is_integer, quoted
 
@@ -169,7 +170,7 @@ class ClassCounts:
 def _check_labels(labels: tuple[Label, ...]) -> None:
     if not (all(isinstance(label, str) for label in labels) or all(map(is_integer, labels))):
         raise TypeError(f"`labels` of ClassCounts must be all str or all int; got {quoted(labels)}.")
-    repeated = first_repeat(list(labels))
+    repeated = repeated_ids(list(labels))
     if repeated:
         raise ValueError(f"`labels` of ClassCounts holds labels twice: {quoted(repeated)}.")
 
@@ -206,8 +207,9 @@ def class_counts(
             occur in either column, sorted; with `groups`, its keys.
         negative_label: the class that gets no score of its own (by name or id; nothing is assumed). Its rows
             still make the false positives and false negatives of the others.
-        groups: maps every positive label to a group; a true positive needs the exact label, predicted and
-            gold counts are per group, and the groups are the scored classes.
+        groups: maps every positive label to a group (the negative one may be listed and is left out); a true
+            positive needs the exact label, predicted and gold counts are per group, and the groups are the
+            scored classes.
         sample_weight: one finite number >= 0 a row.
         outside: what a label outside `labels` is: "error", or "ignore" (as scikit-learn: such a row still
             counts against the scored classes it touches, and in N).
@@ -218,6 +220,9 @@ def class_counts(
     ... )
     >>> counts.labels, counts.true_positives.tolist(), counts.predicted.tolist(), counts.support.tolist()
     (('a',), [1], [2], [3])
+
+    Warns:
+        UserWarning: no `negative_label`, and a scored class is called NA, no_relation, Other or O.
 
     Raises:
         TypeError: labels that are float, bool, None, nested or of mixed type.
@@ -251,6 +256,8 @@ def class_counts(
             )
         labels = list(groups)
     scored = scored_labels(values, labels, negative, outside)
+    if negative is None:
+        _warn_of_negative_names(scored)
     classes, selected = selected_counts(values, table, scored, negative, groups)
     return ClassCounts(
         labels=classes,
@@ -262,6 +269,21 @@ def class_counts(
         negative_support=table[2, values.index(negative)].item() if negative in values else 0,
         negative_label=negative,
     )
+
+
+NEGATIVE_NAMES = frozenset({"na", "n/a", "no_relation", "other", "o", "none"})
+
+
+def _warn_of_negative_names(scored: list[Label]) -> None:
+    """Warns where a class is called like "no relation" and scored like a relation."""
+    found = [label for label in scored if str(label).strip().lower().replace(" ", "_") in NEGATIVE_NAMES]
+    if found:
+        warnings.warn(
+            f"{quoted(found)} is scored as a class like any other. If it means 'no relation', pass "
+            f"negative_label={found[0]!r}, or the numbers are not comparable with published ones.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _read_weights(sample_weight: Any, num_rows: int) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .columns import Label
 from .counts import ClassCounts, class_counts
 from .fscore import averaged_scores, class_scores, measure_names
+from .signature import signature as signature_line
 from .validation import check_choice, check_flag
 from .weighting import AVERAGES, Average, named_averages
 
@@ -78,6 +80,7 @@ def f1_family(
     sample_weight: Any = None,
     outside: str = "error",
     per_class: bool = False,
+    signature: bool = False,
 ) -> dict[str, Any]:
     """Precision, recall and F under every average: `{average}_{precision|recall|f1}` -> float in [0, 1].
 
@@ -91,10 +94,12 @@ def f1_family(
         beta: F-beta weighs recall beta times as much as precision; the keys end in `fbeta` when it is not 1.
         zero_division: the value of 0 / 0, in [0, 1].
         macro_over: "supported", the classes with n_i > 0 ([B]); or "labels", every class of `labels` ([A];
-            scikit-learn with `labels=`).
+            scikit-learn with `labels=`). Without `labels` (or `groups`) those are all labels that occur, so
+            that the score depends on which ones happen to be predicted: a warning says so.
         entropy_total: N of the entropy weights: "all" rows (the authors' code), or the rows of the "positive"
             classes that are scored.
         per_class: adds `per_class`: label -> {precision, recall, f1, support, predicted}.
+        signature: adds `signature`, the line that says how the numbers were made.
 
     Returns:
         The scores, and `undefined`: the keys whose weights sum to 0 (no support, or entropy with one class
@@ -106,6 +111,9 @@ def f1_family(
     >>> scores["micro_f1"], round(scores["macro_f1"], 4), scores["undefined"]  # tp 2 of 3 predicted, 3 gold
     (0.6666666666666666, 0.6667, [])
 
+    Warns:
+        UserWarning: as `class_counts`; macro_over="labels" without labels.
+
     Raises:
         TypeError: labels that are float, bool, None, nested or of mixed type; an option of the wrong type.
         ValueError: no rows, unequal lengths, a `negative_label` that no label has, a label outside `labels`,
@@ -115,6 +123,10 @@ def f1_family(
         [B] Table 2. With `groups` over SemEval-2010 Task 8's nine relations macro_f1 is the official score.
     """
     named = named_averages(averages)
+    remark = depends_on_predictions(macro_over, labels, groups)
+    if remark:
+        warnings.warn(remark, UserWarning, stacklevel=2)
+    check_flag("signature", signature)
     counts = class_counts(
         predictions=predictions,
         references=references,
@@ -124,12 +136,39 @@ def f1_family(
         sample_weight=sample_weight,
         outside=outside,
     )
-    return family_from_counts(
-        counts,
-        averages=named,
-        beta=beta,
-        zero_division=zero_division,
-        macro_over=macro_over,
-        entropy_total=entropy_total,
-        per_class=per_class,
+    options: dict[str, Any] = {
+        "averages": named,
+        "beta": beta,
+        "zero_division": zero_division,
+        "macro_over": macro_over,
+        "entropy_total": entropy_total,
+    }
+    result = family_from_counts(counts, per_class=per_class, **options)
+    if signature:
+        # Labels that only the system predicts are no choice of the scorer: two systems stay comparable.
+        occurring = [label for label, n in zip(counts.labels, counts.support, strict=True) if n > 0]
+        result["signature"] = signature_line(
+            labels=occurring if labels is None and groups is None and not remark else counts.labels,
+            data=references,
+            negative_label=counts.negative_label,
+            outside=outside,
+            groups=groups,
+            sample_weight=sample_weight,
+            **options,
+        )
+    return result
+
+
+def depends_on_predictions(macro_over: str, labels: Any, groups: Any) -> str | None:
+    """Why a macro average over all labels depends on what is predicted; None where it does not.
+
+    Raises:
+        ValueError: an unknown `macro_over`.
+    """
+    check_choice("macro_over", macro_over, ("supported", "labels"))
+    if macro_over == "supported" or labels is not None or groups is not None:
+        return None
+    return (
+        "macro_over='labels' averages over every class of `labels`; without `labels` these are all that "
+        "occur, and a system changes its score by predicting more of them. Name the classes in `labels`."
     )

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat, read_columns
+from .columns import check_ids, repeated_ids
+from .row_sources import read_columns
 from .signature import short_hash
 from .validation import quoted
 
@@ -88,7 +89,7 @@ def read_answers(
         strange = [value for value in values if not _is_known(value, known)]
         if strange:
             raise ValueError(f"`judgments` holds {len(strange)} {what}: {quoted(strange)}.")
-    repeated = first_repeat(list(zip(ids, names, strict=True)))
+    repeated = repeated_ids(list(zip(ids, names, strict=True)))
     if repeated:
         raise ValueError(
             f"`judgments` holds more than one answer for {len(repeated)} pairs: {quoted(repeated)}. Keep one."

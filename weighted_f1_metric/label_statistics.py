@@ -7,10 +7,12 @@ Classification", section 2 and Table 1.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from .columns import Label, read_labels, wrong_label
 from .counts import class_counts
+from .row_sources import NESTED, is_table, read_columns, row_source
 from .table import Table, number, percent
 
 
@@ -27,7 +29,8 @@ def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dic
             when there are none.
 
     Args:
-        labels: One label per row, all str or all int; as `references` of `f1_family`.
+        labels: One label per row, all str or all int; as `references` of `f1_family`. Or a table, a split of
+            `load_nyt_h` (either config), records, columns, a DataFrame or an Arrow table: its `relation`.
         negative_label: The negative class, by name or id. It must occur: a misspelt one would be counted as a
             relation.
 
@@ -43,6 +46,11 @@ def label_statistics(*, labels: Any, negative_label: Label | None = None) -> dic
     >>> round(statistics["perplexity_without_negative"], 4)  # 3 / 2^(2/3)
     1.8899
     """
+    if is_table(labels):
+        source = row_source(labels, "labels")
+        in_bags = NESTED in source.keys and "relation" not in source.keys
+        required = ["relation", "instance_id"] if in_bags else ["relation"]
+        labels = read_columns(source, required=required, name="labels")["relation"]
     column = read_labels(labels, "labels")
     if isinstance(column, list) and not all(isinstance(label, str) for label in column):
         raise wrong_label(column, "labels")
@@ -65,6 +73,15 @@ def _perplexity(support: list[int]) -> float | None:
     if not total:
         return None
     return math.exp(-math.fsum(n / total * math.log(n / total) for n in support if n))
+
+
+def undirected(label: str) -> str:
+    """Return a label without its direction, written R(e1,e2) or R(e2,e1) as in SemEval-2010 Task 8.
+
+    >>> undirected("Cause-Effect(e2,e1)"), undirected("Other")
+    ('Cause-Effect', 'Other')
+    """
+    return re.sub(r"\((e1,e2|e2,e1)\)$", "", label)
 
 
 def statistics_table(statistics: dict[str, dict[str, int | float | None]]) -> str:

@@ -175,7 +175,7 @@ def selected_counts(
 
     Raises:
         TypeError: groups of mixed type.
-        ValueError: `groups` maps the negative label, or lacks a scored one.
+        ValueError: `groups` lacks a scored label.
     """
     position = {label: index for index, label in enumerate(values)}
     classes = scored
@@ -184,8 +184,6 @@ def selected_counts(
         of_label = {
             read_label(label, "groups"): read_label(group, "groups") for label, group in groups.items()
         }
-        if negative in of_label:
-            raise ValueError(f"`groups` maps the negative label {negative!r}; it maps positive labels only.")
         missing = [label for label in scored if label not in of_label]
         if missing:
             raise ValueError(f"`groups` must map every positive label; it lacks {quoted(missing)}.")

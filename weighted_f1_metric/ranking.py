@@ -303,7 +303,8 @@ def ranking_measures(
     """Return AUC, average precision, maximal F1, prevalence, P@K and relation coverage of scored candidates.
 
     Keys: `auc`, the trapezoid over (recall, precision) at k = 1, 2, ..., all: the sum over k >= 2 of (r_k -
-    r_(k-1)) (p_k + p_(k-1)) / 2, so the first point is the first candidate's and no point (0, 1) is added;
+    r_(k-1)) (p_k + p_(k-1)) / 2, so the first point is the first candidate's and no point (0, 1) is added (a
+    perfect ranking of n gold pairs has 1 - 1 / n);
     `average_precision` and `max_f1` on distinct thresholds, as scikit-learn (`max_f1` is optimistic: its
     threshold is chosen on the data it is measured on); `prevalence`, gold pairs / candidates; and for each k
     `precision_at_{k}`, `relations_covered_at_{k}` and `correct_relations_covered_at_{k}`, the expected number

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 MISSING = "-"
+FORMATS = ("markdown", "table", "latex", "csv")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,58 @@ class Table:
         notes = [" ".join(note.split()) for note in self.notes]
         return "\n".join([*table, *([""] if notes else []), *notes])
 
+    def aligned(self) -> str:
+        """The table in columns of one width, for a terminal.
+
+        >>> print(Table(["F1", "a"], [["micro", "50.00"], ["macro", "7.50"]]).aligned())
+        F1         a
+        micro  50.00
+        macro   7.50
+        """
+        rows = [list(self.header), *map(list, self.rows)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(self.header))]
+        return "\n".join(
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in rows
+        )
+
+    def latex(self) -> str:
+        r"""The table as a `tabular` with the rules of the package booktabs.
+
+        >>> print(Table(["F1", "a_b"], [["micro", "50 %"]]).latex())
+        \begin{tabular}{lr}
+        \toprule
+        F1 & a\_b \\
+        \midrule
+        micro & 50 \% \\
+        \bottomrule
+        \end{tabular}
+        """
+        lines = [" & ".join(map(latex_escaped, row)) + r" \\" for row in (self.header, *self.rows)]
+        columns = "l" + "r" * (len(self.header) - 1)
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                lines[0],
+                r"\midrule",
+                *lines[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def csv(self) -> str:
+        """The table as comma-separated lines."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.header, *self.rows])
+        return text.getvalue().removesuffix("\n")
+
+    def rendered(self, form: str) -> str:
+        """The table in one of FORMATS; only Markdown has the notes below it."""
+        writers = {"markdown": self.markdown, "table": self.aligned, "latex": self.latex, "csv": self.csv}
+        return writers[form]()
+
 
 def escaped(text: str) -> str:
     r"""Text for a cell in Markdown: one line, bars (and the escapes of bars) escaped.
@@ -47,6 +102,24 @@ def escaped(text: str) -> str:
     'a\\|b c'
     """
     return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+
+
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "±": r"$\pm$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def latex_escaped(text: str) -> str:
+    r"""Text for LaTeX: one line, its special characters escaped.
+
+    >>> latex_escaped("a_b & c ± 1")
+    'a\\_b \\& c $\\pm$ 1'
+    """
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))
 
 
 def percent(value: float | None, sd: float | None = None, *, digits: int = 2) -> str:

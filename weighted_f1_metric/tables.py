@@ -13,6 +13,10 @@ from .units import TRUTHS, truth_name
 from .weighting import AVERAGES
 
 MACRO_ALL_TITLE = "macro, all relations"
+AUC_NOTE = (
+    "The AUC of a perfect ranking is below 1 by definition: its curve begins at the first candidate, not at "
+    "recall 0: 0 with one gold pair, 0.9 with ten. Average precision (AP) is 1 there."
+)
 RANKING_NAMES = {"auc": "AUC", "average_precision": "AP", "max_f1": "max F1 (optimistic)"}
 
 
@@ -76,8 +80,8 @@ def averages_by_truth(
     for average, title in rows.items():
         keys = [f"{prefix}_{average}_{measure}" for prefix in prefixes]
         cells = [percent(scores.get(key), None if sd is None else sd.get(key)) for key in keys]
-        if "magt" in prefixes and bounds and f"{average}_{measure}" in bounds:
-            cells[prefixes.index("magt")] += f" {interval(bounds[f'{average}_{measure}'])}"
+        if "magt" in prefixes:
+            cells[prefixes.index("magt")] += bounded(bounds, f"{average}_{measure}")
         if reference:
             cells += [percent(reference.get(key)) for key in keys]
         table.append([title, *cells])
@@ -94,6 +98,15 @@ def interval(ends: Sequence[float]) -> str:
     return f"({low} to {high})"
 
 
+def bounded(bounds: Mapping[str, Any] | None, key: str) -> str:
+    """What stands behind a MAGT score: a blank and its bounds, or nothing where there are none.
+
+    >>> bounded({"micro_f1": (0.3875, 0.7154)}, "micro_f1"), bounded(None, "micro_f1")
+    (' (38.8 to 71.5)', '')
+    """
+    return f" {interval(bounds[key])}" if bounds and key in bounds else ""
+
+
 BOUNDS_NOTE = (
     "In brackets behind MAGT: the least and the greatest value that it can take once the predictions that "
     "nobody judged are answered; MAGT counts them as wrong. Intervals of two systems must not be subtracted."
@@ -101,17 +114,86 @@ BOUNDS_NOTE = (
 
 
 def open_note(bounds: Mapping[str, Any]) -> str:
-    """How many predictions the bounds of MAGT wait for, and whether twins hold their answers.
+    """How many predictions the bounds of MAGT wait for, and for how many a twin holds the answer; a line.
 
     Args:
         bounds: what `magt_bounds` returns.
     """
-    text = f"{bounds['num_open']} open pairs make the interval"
-    if bounds["num_judged_on_twin"]:
-        text += (
-            f"; for {bounds['num_judged_on_twin']} of them a twin has the answer, which --by sentences uses"
-        )
-    return f"{text}."
+    text, known = f"{bounds['num_open']} open pairs make the interval", bounds["num_judged_on_twin"]
+    return (
+        f"{text}; for {known} of them a twin has the answer, which by sentences counts."
+        if known
+        else f"{text}."
+    )
+
+
+def measures_table(
+    scores: Mapping[str, Any],
+    prefixes: Sequence[str] = ("",),
+    *,
+    bounds: Mapping[str, Any] | None = None,
+) -> Table:
+    """The table of precision, recall and F in percent, a row an average.
+
+    Args:
+        scores: what `f1_family` or `score_track` returns.
+        prefixes: the truths of a track, whose measures stand in columns of their own; ("",) without tracks.
+        bounds: as in `track_table`.
+
+    >>> scores = {"micro_precision": 1.0, "micro_recall": 0.5, "micro_f1": 2 / 3}
+    >>> print(measures_table(scores).aligned())
+    in percent  precision  recall     F1
+    micro          100.00   50.00  66.67
+    """
+    measure = "fbeta" if any(str(key).endswith("_fbeta") for key in scores) else "f1"
+    titles = {"precision": "precision", "recall": "recall", measure: "F1" if measure == "f1" else "F-beta"}
+    rows = {average: average for average in average_names(scores, prefixes[0], measure)}
+    if prefixes[0]:
+        rows["macro_all"] = MACRO_ALL_TITLE
+    keys = [("_".join(filter(None, [prefix, "{}"])), name) for prefix in prefixes for name in titles]
+    header = [
+        "in percent",
+        *(
+            " ".join(filter(None, [truth_name(p) if p else "", title]))
+            for p in prefixes
+            for title in titles.values()
+        ),
+    ]
+    cells = [
+        [
+            title,
+            *(
+                percent(scores.get(f"{key.format(average)}_{name}"))
+                + (bounded(bounds, f"{average}_{name}") if key == "magt_{}" else "")
+                for key, name in keys
+            ),
+        ]
+        for average, title in rows.items()
+    ]
+    return Table(header, cells)
+
+
+def classes_table(per_class: Mapping[Any, Mapping[str, Any]], *, title: str = "class") -> Table:
+    """The table of the classes: precision, recall and F in percent, support, predictions; largest first.
+
+    Args:
+        per_class: `per_class` of `f1_family`.
+        title: the title of the first column.
+    """
+    measures = [
+        name for name in ("precision", "recall", "f1", "fbeta") if any(name in c for c in per_class.values())
+    ]
+    titles = {"f1": "F1", "fbeta": "F-beta"}
+    rows = [
+        [
+            str(label),
+            *(percent(one[name]) for name in measures),
+            f"{one['support']:g}",
+            f"{one['predicted']:g}",
+        ]
+        for label, one in sorted(per_class.items(), key=lambda item: (-item[1]["support"], str(item[0])))
+    ]
+    return Table([title, *(titles.get(name, name) for name in measures), "support", "predicted"], rows)
 
 
 def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -> list[str]:
@@ -122,10 +204,10 @@ def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -
     """
     names = []
     for key in scores:
-        text = str(key)
-        if not (text.startswith(f"{prefix}_") and text.endswith(f"_{measure}")):
+        text, start = str(key), f"{prefix}_" if prefix else ""
+        if not (text.startswith(start) and text.endswith(f"_{measure}")):
             continue
-        name = text[len(prefix) + 1 : -len(measure) - 1]
+        name = text[len(start) : -len(measure) - 1]
         # A longer prefix ("magt_ds_scope") and the measures that are no averages are left out.
         if name not in ("macro_all", "max") and not name.startswith("ds_scope_"):
             names.append(name)
@@ -144,6 +226,8 @@ def track_notes(scores: Mapping[str, Any]) -> list[str]:
     ]
     if scores["undefined"]:
         lines.append(f"Undefined, printed as 0: {', '.join(scores['undefined'])}.")
+    if any(str(key).endswith("_auc") for key in scores):
+        lines.append(AUC_NOTE)
     return lines
 
 
@@ -151,7 +235,7 @@ def twins_note(scores: Mapping[str, Any]) -> str:
     """How many rows are twins."""
     return (
         f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
-        "bag under another relation."
+        "bag stands in more than one row."
     )
 
 

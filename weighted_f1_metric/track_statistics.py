@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import check_ids, repeated_ids
 from .counts import ClassCounts
+from .row_sources import REFERENCE_KEYS, read_columns
 from .unit_predictions import UnitPredictions, read_unit_predictions
 from .units import TRUTHS, Units, read_units, unit_id_key
 from .validation import check_choice, quoted
@@ -117,7 +118,7 @@ def track_statistics(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
@@ -209,16 +210,17 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
     return prefixes
 
 
-REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
+def unit_records(
+    track: str, predictions: Any, references: Any
+) -> tuple[list[Any], list[Any], Sequence[str] | None]:
+    """Prediction and reference records, one a unit and in the same order; and the names of the relations.
 
-
-def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
-    """Prediction and reference records, one a unit and in the same order.
-
-    A prediction becomes {id, pred (list), score_names, score_values}, a reference {id, rows}.
+    A prediction becomes {id, pred (list), score_names, score_values}, a reference {id, rows}. The names by
+    id, the negative one included, are those that came with the references, or None.
 
     Raises:
-        TypeError: records that are none; ids, relations or answers that are no strings.
+        TypeError: records that are none; ids that are no str or int; relations or answers that are no
+            strings.
         ValueError: a missing key; an id that is there twice, or on one side only.
     """
     key = unit_id_key(track)
@@ -226,42 +228,61 @@ def unit_records(track: str, predictions: Any, references: Any) -> tuple[list[An
     rows = read_columns(references, required=REFERENCE_KEYS, optional=["sentence"], name="references")
     for name, columns, keys in (("predictions", wanted, [key]), ("references", rows, REFERENCE_KEYS)):
         for column in keys:
+            if column in ("instance_id", "bag_id"):
+                check_ids(columns[column], column, name)
+                columns[column] = [_stored_id(value) for value in columns[column]]
+                continue
             wrong = next((value for value in columns[column] if not isinstance(value, str)), None)
             if wrong is not None or None in columns[column]:
                 raise TypeError(f"`{column}` in `{name}` must be a string; got {wrong!r}.")
-    sentences = rows.get("sentence") or [""] * len(rows["instance_id"])
-    rows_of_unit: dict[str, list[dict[str, str]]] = {}
+    sentences = rows.get("sentence") or [None] * len(rows["instance_id"])
+    rows_of_unit: dict[str, list[dict[str, Any]]] = {}
     for values in zip(*(rows[column] for column in REFERENCE_KEYS), sentences, strict=True):
         row = dict(zip((*REFERENCE_KEYS, "sentence"), values, strict=True))
-        row["sentence"] = row["sentence"] or ""
+        row["sentence"] = row["sentence"] if isinstance(row["sentence"], str) else None
         rows_of_unit.setdefault(row[key], []).append(row)
     ids = wanted[key]
-    repeated = first_repeat(ids)
+    repeated = repeated_ids(ids)
     if repeated:
-        raise ValueError(f"`predictions` holds {key}s more than once: {quoted(repeated)}.")
+        raise ValueError(f"`predictions` holds {key}s more than once: {_quoted_ids(repeated)}.")
     if key == "instance_id" and len(rows_of_unit) < len(sentences):
-        raise ValueError(
-            f"`references` holds instance_ids more than once: {quoted(first_repeat(rows['instance_id']))}."
-        )
+        repeated = repeated_ids(rows["instance_id"])
+        raise ValueError(f"`references` holds instance_ids more than once: {_quoted_ids(repeated)}.")
     unknown = [value for value in ids if value not in rows_of_unit]
     missing = sorted(set(rows_of_unit) - set(ids))
     if unknown or missing:
         raise ValueError(
             f"A batch must hold the predictions and the references of the same units: {len(unknown)} {key}s "
-            f"have no reference in it ({quoted(unknown)}), {len(missing)} no prediction ({quoted(missing)})."
+            f"have no reference in it ({_quoted_ids(unknown)}), {len(missing)} no prediction "
+            f"({_quoted_ids(missing)})."
         )
     scores = wanted.get("scores")
     stored = [
         _prediction_record(identifier, pred, None if scores is None else scores[position])
         for position, (identifier, pred) in enumerate(zip(ids, wanted["pred"], strict=True))
     ]
-    return stored, [{"id": identifier, "rows": rows_of_unit[identifier]} for identifier in ids]
+    records = [{"id": identifier, "rows": rows_of_unit[identifier]} for identifier in ids]
+    return stored, records, rows.class_names.get("relation")
+
+
+def _stored_id(value: Any) -> str:
+    """An id as a text that tells a str from an int; Arrow columns have one type."""
+    return f"s{value}" if isinstance(value, str) else f"i{int(value)}"
+
+
+def _given_id(text: str) -> Any:
+    return text[1:] if text[0] == "s" else int(text[1:])
+
+
+def _quoted_ids(stored: Sequence[str]) -> str:
+    return quoted(map(_given_id, stored))
 
 
 def _prediction_record(identifier: str, pred: Any, scores: Any) -> dict[str, Any]:
     names = [pred] if isinstance(pred, str) else pred
+    unit = _given_id(identifier)
     if not isinstance(names, (list, tuple, np.ndarray)) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"`pred` must be a relation name or a list of them; got {pred!r} for {identifier!r}.")
+        raise TypeError(f"`pred` must be a relation name or a list of them; got {pred!r} for {unit!r}.")
     score_names, score_values = [], []
     if isinstance(scores, Mapping):
         # An Arrow struct fills what a record lacks with None; the check for lacking relations comes later.
@@ -273,7 +294,7 @@ def _prediction_record(identifier: str, pred: Any, scores: Any) -> dict[str, Any
         (v for v in score_values if isinstance(v, bool) or not isinstance(v, (Real, np.number))), None
     )
     if wrong is not None:
-        raise TypeError(f"`scores` must be numbers (float or int); got {wrong!r} for {identifier!r}.")
+        raise TypeError(f"`scores` must be numbers (float or int); got {wrong!r} for {unit!r}.")
     score_values = [float(value) for value in score_values]
     return {"id": identifier, "pred": list(names), "score_names": score_names, "score_values": score_values}
 
@@ -283,11 +304,13 @@ def track_arguments(
 ) -> dict[str, Any]:
     """The `predictions` and `references` of `score_track` from the stored records."""
     key = unit_id_key(track)
-    rows = [dict(row) for record in references for row in record["rows"]]
-    if not any(row["sentence"] for row in rows):
-        rows = [{column: row[column] for column in REFERENCE_KEYS} for row in rows]
+    rows = [
+        {**row, "instance_id": _given_id(row["instance_id"]), "bag_id": _given_id(row["bag_id"])}
+        for record in references
+        for row in record["rows"]
+    ]
     columns: dict[str, Any] = {
-        key: [record["id"] for record in predictions],
+        key: [_given_id(record["id"]) for record in predictions],
         "pred": [list(record["pred"]) for record in predictions],
     }
     if any(record["score_names"] for record in predictions):

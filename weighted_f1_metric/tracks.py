@@ -53,7 +53,7 @@ def score_track(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
@@ -76,14 +76,16 @@ def score_track(
 
     Args:
         track: "sent2sent" and "bag2sent" score rows (instances), "bag2bag" scores bags.
-        references: records, or a dict of columns, with `instance_id`, `bag_id`, `relation` (a name),
-            `bag_label` ("yes", "no", "unk": does this sentence express `relation`?), and `sentence` for
-            by="sentences".
-        predictions: records or columns with the unit's id (`instance_id`, or `bag_id` on bag2bag), `pred` (a
-            relation name, or a list of them; [] says none) and optionally `scores`: a mapping relation ->
+        references: a split of `load_nyt_h` (either config), records, a dict of columns, a DataFrame or an
+            Arrow table, with `instance_id`, `bag_id`, `relation` (a name), `bag_label` ("yes", "no", "unk":
+            does this sentence express `relation`?), and `sentence` for by="sentences". Class ids are read as
+            names through the features of a split, or through rel2id as `relations`.
+        predictions: in any of these forms, with the unit's id (`instance_id`, or `bag_id` on bag2bag), `pred`
+            (a relation name, or a list of them; [] says none) and optionally `scores`: a mapping relation ->
             number, or as a column an array (num_predictions, num_relations) in the order of `relations`.
             Exactly one prediction a unit.
-        relations: the positive relations in id order, without `negative_relation`.
+        relations: the positive relations in id order, or a mapping name -> id (rel2id), which is ordered by
+            its ids; may be left out with a split of `load_nyt_h`, whose features name them.
         truths: "auto", a prefix or several. "auto": all three when every row with a positive relation was
             judged, "dsgt" alone when none was; a mixture is an error unless unk="exclude".
         unk: "error", or "exclude": a pair without a yes and with an unk leaves the MAGT counts (its
@@ -101,7 +103,9 @@ def score_track(
         A dict with, under each prefix, the family over the supported classes (`magt_dodrans_f1`, ...), over
         all relations `{prefix}_macro_all_{precision|recall|f1}` ([A]'s macro), `{prefix}_num_supported`,
         `{prefix}_max_single_recall` (the best micro recall that one relation a unit allows), and with scores
-        the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates). Beside them:
+        the ranking measures (`{prefix}_auc`, ...; None where K exceeds the candidates), with
+        `{prefix}_auc_over_units`, [A]'s AUC: its recall counts the units with a gold pair, not the pairs, and
+        passes 1 where a unit has several. Beside them:
 
         - num_units; num_pairs, the (unit, DS relation) pairs;
         - num_judged_no: predicted relations that a human refused (no yes, no unk);
@@ -158,7 +162,7 @@ def scored_track(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     by: str = "rows",
     judgments: Any = None,
@@ -253,7 +257,12 @@ def _ranking_of_truths(
             ranked = everything = everything or rank_candidates(scores=scores)
         else:
             ranked = rank_candidates(scores=scores, candidates=candidates)
-        result |= {f"{prefix}_{name}": value for name, value in ranked.measures(gold=gold, ks=ks).items()}
+        measures = ranked.measures(gold=gold, ks=ks)
+        measures["auc_over_units"] = None
+        if measures["auc"] is not None:  # [A]'s recall counts units with a gold pair, as if each had one
+            pairs_per_unit = np.count_nonzero(gold) / np.count_nonzero(gold.any(axis=1))
+            measures["auc_over_units"] = measures["auc"] * pairs_per_unit
+        result |= {f"{prefix}_{name}": value for name, value in measures.items()}
     return result
 
 

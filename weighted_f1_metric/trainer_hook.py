@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .columns import first_repeat, read_columns
+from .columns import repeated_ids
+from .counts import class_counts
 from .family import f1_family
 from .ranking import DEFAULT_KS
-from .track_statistics import REFERENCE_KEYS, resolve_truths
+from .row_sources import NESTED, REFERENCE_KEYS, read_columns
+from .track_statistics import resolve_truths
 from .tracks import checked_options, score_units
 from .unit_predictions import predictions_of_ids
 from .units import TRACKS, Units, read_units
@@ -35,25 +37,24 @@ def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
             by_id = {int(key): name for key, name in id2label.items()}
         except (TypeError, ValueError):
             raise ValueError(f"`id2label` must map ids to names; its keys are {quoted(id2label)}.") from None
-        if sorted(by_id) != list(range(len(by_id))):
+        if sorted(by_id) != list(range(len(id2label))):
             raise ValueError(f"The ids of `id2label` must be 0 to n - 1; got {quoted(sorted(by_id))}.")
         names = [by_id[index] for index in range(len(by_id))]
     else:
-        names = list(id2label) if isinstance(id2label, Iterable) else []
+        is_ordered = isinstance(id2label, Iterable) and not isinstance(id2label, Set)
+        names = list(id2label) if is_ordered else []
     if not names or not all(isinstance(name, str) for name in names) or isinstance(id2label, str):
         raise TypeError("`id2label` must be a mapping id -> name, or the list of names (strings).")
-    if first_repeat(names):
-        raise ValueError(f"`id2label` holds names twice: {quoted(first_repeat(names))}.")
+    if repeated_ids(names):
+        raise ValueError(f"`id2label` holds names twice: {quoted(repeated_ids(names))}.")
     return names
 
 
-def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any]:
-    """Logits (num_rows, num_labels) float64 or predicted ids (num_rows,) int64; and the label ids as they
-    are.
+def unpacked(eval_prediction: Any) -> tuple[Any, Any]:
+    """Predictions and label ids of an evaluation; batches that were kept apart are joined.
 
     Raises:
         TypeError: neither an EvalPrediction nor a pair.
-        ValueError: another shape, no rows, NaN.
     """
     if hasattr(eval_prediction, "predictions") and hasattr(eval_prediction, "label_ids"):
         outputs, label_ids = eval_prediction.predictions, eval_prediction.label_ids
@@ -64,12 +65,59 @@ def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any
             "compute_metrics takes an EvalPrediction, or the pair (predictions, label_ids); got "
             f"{type(eval_prediction).__name__}."
         )
+    both_listed = isinstance(outputs, list) and isinstance(label_ids, list) and len(outputs) == len(label_ids)
+    if both_listed and outputs and all(map(_is_batch, outputs)) and all(map(np.ndim, label_ids)):
+        return joined_batches(list(zip(outputs, label_ids, strict=True)))
+    return outputs, label_ids
+
+
+def joined_batches(batches: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, Any]:
+    """The rows of (predictions, label ids) batches as one."""
+    outputs = np.concatenate([_array(_logits_of(batch)) for batch, _ in batches])
+    label_ids = [own for _, own in batches]
+    if any(own is None for own in label_ids):
+        return outputs, None
+    if isinstance(label_ids[0], (tuple, list)):
+        columns = zip(*label_ids, strict=True)
+        return outputs, tuple(np.concatenate([_array(part) for part in column]) for column in columns)
+    return outputs, np.concatenate([_array(own) for own in label_ids])
+
+
+def _is_batch(outputs: Any) -> bool:
+    """Whether these are the outputs of several rows, not of one."""
+    if isinstance(outputs, (tuple, Mapping)) or np.ndim(outputs) == 2:
+        return True
+    return np.ndim(outputs) == 1 and hasattr(outputs, "dtype") and _array(outputs).dtype.kind in "iu"
+
+
+def _logits_of(outputs: Any) -> Any:
+    """The logits, or predicted ids, out of all that a model returns."""
     if isinstance(outputs, Mapping):
-        outputs = outputs["logits"] if "logits" in outputs else next(iter(outputs.values()))
-    if isinstance(outputs, (tuple, list)) and len(outputs) and np.ndim(outputs[0]) >= 1:
-        # Hidden states may follow the logits; a plain list of rows has rows of one dimension.
-        outputs = outputs[0] if isinstance(outputs, tuple) else outputs
-    array = np.asarray(outputs)
+        return outputs["logits"] if "logits" in outputs else next(iter(outputs.values()))
+    if isinstance(outputs, tuple) and len(outputs) and np.ndim(outputs[0]) >= 1:
+        return outputs[0]  # hidden states may follow; a plain sequence of rows has rows of one dimension
+    return outputs
+
+
+def _array(values: Any) -> np.ndarray:
+    """An array, of a tensor on any device too."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = (values.float() if values.is_floating_point() else values).numpy()
+    return np.asarray(values)
+
+
+def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any]:
+    """Logits (num_rows, num_labels) float64 or predicted ids (num_rows,) int64; and the label ids as they
+    are.
+
+    Raises:
+        TypeError: neither an EvalPrediction nor a pair.
+        ValueError: another shape, no rows, NaN.
+    """
+    outputs, label_ids = unpacked(eval_prediction)
+    outputs = _logits_of(outputs)
+    array = _array(outputs)
     if array.ndim == 1 and array.dtype.kind in "iu" and array.size:
         if array.min() < 0 or array.max() >= num_labels:
             raise ValueError(
@@ -103,9 +151,9 @@ def read_labels_and_rows(
     if label_ids is None:
         raise ValueError("There are no label_ids: the Trainer found no label column to evaluate against.")
     if isinstance(label_ids, (tuple, list)) and len(label_ids) == 2 and np.ndim(label_ids[0]) == 1:
-        columns = [np.asarray(column) for column in label_ids]
+        columns = [_array(column) for column in label_ids]
     else:
-        array = np.asarray(label_ids)
+        array = _array(label_ids)
         columns = (
             [array] if array.ndim == 1 else list(array.T) if array.ndim == 2 and array.shape[1] == 2 else []
         )
@@ -181,7 +229,7 @@ def read_splits(references: Any, judgments: Any, **inputs: Any) -> list[Referenc
     Raises:
         TypeError, ValueError: see `read_units`; a judgment of an id that no split has.
     """
-    is_split_map = isinstance(references, Mapping) and "instance_id" not in references
+    is_split_map = isinstance(references, Mapping) and not {"instance_id", NESTED} & set(references)
     named = dict(references) if is_split_map else {"references": references}
     columns = {
         name: read_columns(
@@ -273,7 +321,7 @@ def make_compute_metrics(
     by: str = "rows",
     judgments: Any = None,
     ks: Sequence[int] = DEFAULT_KS,
-) -> Callable[[Any], dict[str, float]]:
+) -> Callable[..., dict[str, float]]:
     """A function for the Trainer's `compute_metrics`: an EvalPrediction in, a flat dict of floats out.
 
     Without `track` the dict is the family of `f1_family` over the label ids. With `references` and `track`
@@ -285,7 +333,8 @@ def make_compute_metrics(
             order.
         negative_label: name or id of the class without a score; with `track` the default is "NA" if there is
             one.
-        references: the reference records (or columns) of one split, or a mapping split -> records.
+        references: the references of one split, in any form that `score_track` takes (a split of
+            `load_nyt_h` among them), or a mapping split -> references.
         track: "sent2sent", "bag2sent" or "bag2bag".
         scores: how logits become the scores of the ranking measures of a track: "softmax" over all classes,
             "sigmoid" each, "identity" (they are scores already), or "none" (no ranking measures).
@@ -304,6 +353,9 @@ def make_compute_metrics(
       order of first appearance) on bag2bag. The split is recognised by its ids, each of which must be there
       exactly once.
 
+    Batches that were kept apart (`eval_do_concat_batches=False`: lists of them) are joined. With
+    `batch_eval_metrics=True` the Trainer calls with `compute_result`: batches are collected until it is True.
+
     A value that does not exist (precision at a K beyond the candidates) is left out; one that is undefined
     (see `f1_family`) is `zero_division`, so that the keys are the same at every evaluation.
 
@@ -318,7 +370,8 @@ def make_compute_metrics(
             precision, recall and F1 are one number, the accuracy.
 
     Raises:
-        TypeError, ValueError: arguments that do not fit each other; when called: logits of another shape or
+        TypeError, ValueError: arguments that do not fit each other, options out of their range, references
+            that `score_track` would refuse; when called: logits of another shape or
             with NaN, labels of -100 or -1 or outside `id2label`, labels that disagree with the references,
             row ids that are missing, there twice or of no split.
     """
@@ -337,6 +390,8 @@ def make_compute_metrics(
         "zero_division": zero_division,
         "entropy_total": entropy_total,
     }
+    checked_options(ks=ks, **family)
+    check_choice("macro_over", macro_over, ("supported", "labels"))
     if track is None:
         id_of_name = {name: index for index, name in enumerate(names)}
         id_groups = None
@@ -345,6 +400,10 @@ def make_compute_metrics(
             if strangers:
                 raise ValueError(f"`groups` maps names that `id2label` lacks: {quoted(strangers)}.")
             id_groups = {id_of_name[name]: group for name, group in groups.items()}
+        every = list(range(len(names)))
+        class_counts(  # refuses groups that do not fit
+            predictions=every, references=every, labels=every, negative_label=negative, groups=id_groups
+        )
 
         def family_metrics(eval_prediction: Any) -> dict[str, float]:
             outputs, label_ids = read_outputs(eval_prediction, len(names))
@@ -362,12 +421,11 @@ def make_compute_metrics(
             )
             return _flat(result)
 
-        return family_metrics
+        return _collecting(family_metrics)
 
     check_choice("track", track, TRACKS)
     if groups is not None or macro_over != "supported":
         raise ValueError("`groups` and `macro_over` have no meaning with `track`, which reports both macros.")
-    checked_options(ks=ks, **family)
     splits = read_splits(
         references,
         judgments,
@@ -396,7 +454,26 @@ def make_compute_metrics(
         system = predictions_of_ids(units, predicted[order, None] == classes, matrix)
         return _flat(score_units(units, system, truths=truths, unk=unk, ks=ks, **family).scores)
 
-    return track_metrics
+    return _collecting(track_metrics)
+
+
+def _collecting(metrics: Callable[[Any], dict[str, float]]) -> Callable[..., dict[str, float]]:
+    """`metrics`, which also takes an evaluation batch by batch."""
+    batches: list[tuple[Any, Any]] = []
+
+    def compute_metrics(eval_prediction: Any, compute_result: bool | None = None) -> dict[str, float]:
+        if compute_result is None:
+            batches.clear()  # of an evaluation that did not end
+            return metrics(eval_prediction)
+        outputs, label_ids = unpacked(eval_prediction)
+        batches.append(joined_batches([(outputs, label_ids)]))
+        if not compute_result:
+            return {}
+        whole = joined_batches(batches)
+        batches.clear()
+        return metrics(whole)
+
+    return compute_metrics
 
 
 def _negative_id(names: list[str], negative_label: str | int | None, track: str | None) -> Any:

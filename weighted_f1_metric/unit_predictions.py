@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat, read_columns
+from .columns import check_ids, repeated_ids
+from .row_sources import read_columns, row_source
 from .units import Units
 from .validation import is_integer, quoted
 
@@ -40,12 +41,13 @@ def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
     """
     key = units.id_key
     other = "instance_id" if key == "bag_id" else "bag_id"
-    if _has_only(predictions, other, key):
+    source = row_source(predictions, "predictions")
+    if other in source.keys and key not in source.keys:
         raise ValueError(
             f"Track {units.track!r} takes predictions by {key!r}, these have {other!r}; "
             f"score them with {'a sentence track' if key == 'bag_id' else 'bag2bag'}."
         )
-    columns = read_columns(predictions, required=[key, "pred"], optional=["scores"], name="predictions")
+    columns = read_columns(source, required=[key, "pred"], optional=["scores"], name="predictions")
     check_ids(columns[key], key, "predictions")
     row_of_id = _match_ids(columns[key], units)
     predicted = np.zeros((len(row_of_id), len(units.relations)), dtype=bool)
@@ -74,15 +76,9 @@ def predictions_of_ids(
     return UnitPredictions(united, scores)
 
 
-def _has_only(predictions: Any, other: str, key: str) -> bool:
-    """Whether the first record, or the columns, have the id of the other kind of unit alone."""
-    first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
-    return isinstance(first, Mapping) and other in first and key not in first
-
-
 def _match_ids(ids: Sequence[Any], units: Units) -> np.ndarray:
     """The row of `ids` that predicts each of the units' ids, (num_ids,) int64."""
-    repeated = first_repeat(ids)
+    repeated = repeated_ids(ids)
     if repeated:
         raise ValueError(f"`predictions` holds {units.id_key}s more than once: {quoted(repeated)}.")
     row = {value: position for position, value in enumerate(ids)}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .columns import check_ids, first_repeat, read_columns
+from .columns import check_ids, repeated_ids
 from .judgments import filled_labels, judged_units, read_answers, sentence_groups
-from .validation import check_choice, quoted
+from .row_sources import REFERENCE_KEYS, named_classes, read_columns
+from .validation import check_choice, is_integer, quoted
 
 TRACKS = ("sent2sent", "bag2sent", "bag2bag")
 # Prefix of a ground truth in result keys -> what readers call it, in the order of tables.
 TRUTH_NAMES = {"dsgt": "DSGT", "magt": "MAGT", "magt_ds_scope": "MAGT (DS scope)"}
 TRUTHS = tuple(TRUTH_NAMES)
-BAG_LABELS = ("no", "yes", "unk")
+BAG_LABELS = ("no", "yes", "unk")  # by id, as in bag_label2id.json
 
 
 def truth_name(truth: str) -> str:
@@ -94,7 +95,7 @@ def read_units(
     *,
     track: str,
     references: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     by: str = "rows",
     judgments: Any = None,
@@ -119,13 +120,20 @@ def read_units(
     check_choice("by", by, ("rows", "sentences"))
     if by == "sentences" and track == "bag2bag":
         raise ValueError("by='sentences' joins rows of the sentence tracks; the units of 'bag2bag' are bags.")
+    columns = read_columns(references, required=REFERENCE_KEYS, optional=["sentence"], name="references")
+    if relations is None:
+        relations = _relations_of_features(columns.class_names.get("relation"), negative_relation)
     names = check_relations(relations, negative_relation)
-    required = ["instance_id", "bag_id", "relation", "bag_label"] + ["sentence"] * (by == "sentences")
-    columns = read_columns(references, required=required, optional=["sentence"], name="references")
+    if isinstance(relations, Mapping):  # class ids are read through it
+        name_of_id = {number: name for name, number in relations.items()}
+        columns["relation"] = [
+            name_of_id.get(value, value) if is_integer(value) else value for value in columns["relation"]
+        ]
+    columns["bag_label"] = named_classes(columns["bag_label"], BAG_LABELS)
     instance_ids, bag_ids = columns["instance_id"], columns["bag_id"]
     check_ids(instance_ids, "instance_id", "references")
     check_ids(bag_ids, "bag_id", "references")
-    repeated = first_repeat(instance_ids)
+    repeated = repeated_ids(instance_ids)
     if repeated:
         raise ValueError(f"`references` holds instance_ids more than once: {quoted(repeated)}.")
     row_relation = _relation_codes(columns["relation"], names, negative_relation)
@@ -140,16 +148,20 @@ def read_units(
     row_label = np.array([label_code[label] for label in columns["bag_label"]], dtype=np.int64)
     row_bag, distinct_bags = _codes(bag_ids)
     sentences = columns.get("sentence")
-    sentence_key = None
-    if track != "bag2bag" and sentences is not None:
-        sentence_key = [
-            (bag, text.strip() if isinstance(text, str) else text)
-            for bag, text in zip(bag_ids, sentences, strict=True)
-        ]
+    texts = [text.strip() if isinstance(text, str) else "" for text in sentences or []]
+    if by == "sentences":
+        shown = texts or [""] * len(instance_ids)
+        without = [place for place, text in zip(instance_ids, shown, strict=True) if not text]
+        if without:
+            raise ValueError(
+                f"by='sentences' needs a sentence in every row of `references`; {len(without)} of "
+                f"{len(instance_ids)} have none or a blank one: instance_id {quoted(without)}."
+            )
+    sentence_key = list(zip(bag_ids, texts, strict=True)) if texts else []
     if track == "bag2bag":
         row_unit, ids, unit_of_id = row_bag, tuple(distinct_bags), np.arange(len(distinct_bags))
     elif by == "sentences":
-        row_unit, _ = _codes(sentence_key or [])
+        row_unit, _ = _codes(sentence_key)
         ids, unit_of_id = tuple(instance_ids), row_unit
     else:
         row_unit = unit_of_id = np.arange(len(instance_ids))
@@ -173,9 +185,10 @@ def read_units(
     no, yes, unknown = answers
     distant = no | yes | unknown
     twins = None
-    if sentence_key is not None:
-        twins = sum(number for number in Counter(sentence_key).values() if number > 1)
-    texts = [sentence_key] if by == "sentences" and sentence_key is not None else []
+    if track != "bag2bag" and any(texts):
+        times = Counter(key for key in sentence_key if key[1])
+        twins = sum(number for number in times.values() if number > 1)
+    more = [sentence_key] if by == "sentences" else []
     return Units(
         track=track,
         by=by,
@@ -196,35 +209,65 @@ def read_units(
         num_twins=twins,
         num_unknown_rows=int(np.count_nonzero(row_label[positive] == BAG_LABELS.index("unk"))),
         num_positive_rows=int(np.count_nonzero(positive)),
-        rows=tuple(
-            zip(instance_ids, bag_ids, columns["relation"], columns["bag_label"], *texts, strict=True)
-        ),
+        rows=tuple(zip(instance_ids, bag_ids, columns["relation"], columns["bag_label"], *more, strict=True)),
     )
 
 
 def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
-    """The positive relations, distinct strings without the negative one.
+    """The positive relations in id order, distinct strings without the negative one.
+
+    Args:
+        relations: names in order, or a mapping name -> id (rel2id), which may hold the negative one.
+        negative_relation: its name.
+
+    >>> check_relations({"born_in": 2, "NA": 0, "lives_in": 1}, "NA")
+    ('lives_in', 'born_in')
 
     Raises:
-        TypeError: a name that is no string, or one string instead of a list.
-        ValueError: none at all, a name twice, the negative relation among them.
+        TypeError: a name that is no string, one string instead of a list, a set or a generator (they have no
+            order that lasts), ids that are no ints.
+        ValueError: none at all, a name or an id twice, the negative relation in a list.
     """
-    listed = isinstance(relations, Iterable) and not isinstance(relations, str)
-    if not listed or not all(isinstance(name, str) for name in relations):
-        raise TypeError("`relations` must be a list of relation names (strings), the positive ones.")
     if not isinstance(negative_relation, str):
         raise TypeError(f"`negative_relation` must be a relation name; got {negative_relation!r}.")
-    names = tuple(relations)
+    if isinstance(relations, Mapping):
+        if not all(is_integer(number) for number in relations.values()):
+            raise TypeError("`relations` as a mapping must be rel2id, relation name -> id (int).")
+        shared = repeated_ids(list(relations.values()))
+        if shared:
+            raise ValueError(f"`relations` gives ids to several names: {quoted(shared)}.")
+        ordered = sorted(relations, key=relations.__getitem__)
+        relations = [name for name in ordered if name != negative_relation]
+    is_keys_view = isinstance(relations, type({}.keys()))
+    if isinstance(relations, Iterator) or (isinstance(relations, Set) and not is_keys_view):
+        raise TypeError(
+            f"`relations` must have an order, that of the ids; a {type(relations).__name__} has none that "
+            "lasts. Pass a list, or the mapping name -> id."
+        )
+    listed = isinstance(relations, Iterable) and not isinstance(relations, str)
+    names = tuple(relations) if listed else ()
+    if not listed or not all(isinstance(name, str) for name in names):
+        raise TypeError("`relations` must be a list of relation names (strings), the positive ones.")
     if not names:
         raise ValueError("`relations` is empty; name the positive relations, in id order.")
     if negative_relation in names:
         raise ValueError(
             f"`relations` holds the negative relation {negative_relation!r}; list the positive ones only."
         )
-    repeated = first_repeat(names)
+    repeated = repeated_ids(names)
     if repeated:
         raise ValueError(f"`relations` holds names twice: {quoted(repeated)}.")
-    return names
+    return tuple(map(str, names))
+
+
+def _relations_of_features(names: Sequence[str] | None, negative_relation: str) -> list[str]:
+    """The positive relations that came with the references."""
+    if names is None:
+        raise TypeError(
+            "Name the `relations` (the positive ones in id order, or rel2id): these references do not carry "
+            "them, as a split of a Dataset does."
+        )
+    return [name for name in names if name != negative_relation]
 
 
 def _codes(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
@@ -241,7 +284,7 @@ def _relation_codes(values: Sequence[Any], names: tuple[str, ...], negative_rela
     if wrong is not None or None in values:
         raise TypeError(
             f"`relation` in `references` must be a relation name (str), as in test.json; got {wrong!r}. "
-            "Class ids become names with features['relation'].int2str."
+            "Pass the Dataset itself, or rel2id (name -> id) as `relations`, and class ids are read as names."
         )
     unknown = list(dict.fromkeys(value for value in values if value not in position))
     if unknown:

@@ -13,13 +13,14 @@ from typing import Any
 import evaluate
 from datasets import Features, Value
 
-from .columns import read_columns, read_labels, wrong_label
+from .columns import read_labels, wrong_label
 from .counts import class_counts
 from .family import f1_family
 from .fscore import averaged_scores
 from .judgments import read_answers
 from .label_table import count_labels, scored_labels
 from .ranking import checked_ks, rank_candidates, relation_coverage
+from .row_sources import read_columns
 from .signature import VERSION
 from .track_statistics import track_arguments, track_statistics, unit_records
 from .tracks import score_track
@@ -102,6 +103,9 @@ class WeightedF1Metric(evaluate.Metric):
                 f"Unknown options {quoted(unknown)}; config {config!r} takes {quoted(sorted(known), 20)}."
             )
         self.options = {name: kwargs.pop(name) for name in sorted(known & set(kwargs))}
+        # Of what was added so far: the type of labels, or the relations that came with the references.
+        self.label_type: type | None = None
+        self.relations: dict[str, int] | None = None
         super().__init__(*args, **kwargs)
 
     def _info(self) -> evaluate.MetricInfo:
@@ -121,13 +125,15 @@ class WeightedF1Metric(evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Adds a batch. Default config: one int or str label a row on both sides, equally many.
 
-        Track configs: prediction records or columns (the unit's id, `pred`, optionally `scores`) and the
-        reference records or columns of exactly these units; a bag must come whole.
+        Track configs: predictions (the unit's id, `pred`, optionally `scores`) and the references of exactly
+        these units, each in any form that `score_track` takes; a bag must come whole.
 
         Raises:
             TypeError: labels that are float, bool, None or of mixed type; records that are none.
             ValueError: no rows, unequal lengths, units without prediction or reference.
         """
+        if self.writer is None:  # the first batch of a result
+            self.label_type = self.relations = None
         if self.config_name == "default":
             batch = [_plain_labels(predictions, "predictions"), _plain_labels(references, "references")]
             if len(batch[0]) != len(batch[1]):
@@ -140,8 +146,16 @@ class WeightedF1Metric(evaluate.Metric):
                     f"Labels must be all str or all int; `predictions` are {type(batch[0][0]).__name__}, "
                     f"`references` are {type(batch[1][0]).__name__}."
                 )
+            if self.label_type not in (None, type(batch[0][0])):
+                raise TypeError(
+                    f"Labels must be all str or all int; these are {type(batch[0][0]).__name__}, those that "
+                    f"were added before are {self.label_type.__name__}."
+                )
+            self.label_type = type(batch[0][0])
         else:
-            batch = list(unit_records(self.config_name, predictions, references))
+            *batch, names = unit_records(self.config_name, predictions, references)
+            if names is not None:
+                self.relations = {name: number for number, name in enumerate(names)}
         super().add_batch(predictions=batch[0], references=batch[1], **kwargs)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
@@ -178,7 +192,8 @@ class WeightedF1Metric(evaluate.Metric):
                 f"{quoted(sorted(_options(self.config_name)), 20)}."
             )
         if self.config_name == "default":
-            return f1_family(predictions=predictions, references=references, **options)
+            return f1_family(predictions=predictions, references=references, **{"signature": True, **options})
+        options.setdefault("relations", self.relations)
         return score_track(
             track=self.config_name, **track_arguments(self.config_name, predictions, references), **options
         )

@@ -11,6 +11,7 @@ from .relation_rows import (
     RelationData,
     RelationRecord,
     RowError,
+    check_word,
     collected,
     entity_pair,
     is_integer,
@@ -123,7 +124,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def column_paths(columns: Sequence[str] = ()) -> dict[str, str]:
-    """What we look for -> the column it is in.
+    """Return what we look for -> the column it is in.
 
     Raises:
         ValueError: An entry is not "ours=theirs", or we have no such column.
@@ -158,7 +159,7 @@ def _class_names(dataset: Dataset, path: str) -> tuple[str, ...] | None:
 
 
 def _values(dataset: Dataset, paths: Mapping[str, str], where: str) -> dict[str, Sequence[Any]]:
-    """Name -> its column; class ids as names. What is not there is left out, unless it is required."""
+    """Return name -> its column; class ids as names. What is not there is left out, unless it is required."""
     import datasets
 
     values: dict[str, Sequence[Any]] = {}
@@ -195,7 +196,7 @@ def _class_name(names: Sequence[str], value: int | None) -> str | int | None:
 def split_records(
     dataset: Dataset, paths: Mapping[str, str], *, where: str, split: str, equal_spans: str = "keep"
 ) -> list[RelationRecord]:
-    """The rows of one split.
+    """Yield the rows of one split.
 
     Raises:
         ValueError: A column is missing, or records cannot be used (the first and the total).
@@ -239,6 +240,9 @@ def _record(row: Mapping[str, Any], *, name: str) -> RelationRecord:
     elif not isinstance(sentence, str):
         raise RowError(f"`sentence` must be a text or a list of tokens; got {sentence!r:.60}")
     head, tail = spans
+    for entity, span in zip(("head", "tail"), spans, strict=True):
+        if 0 <= span.start < span.end <= len(sentence):
+            check_word(sentence, span, row.get(f"{entity}_word"), name=entity)
     words = [
         row.get(f"{e}_word") or sentence[max(s.start, 0) : max(s.end, 0)]
         for e, s in zip(("head", "tail"), spans, strict=True)

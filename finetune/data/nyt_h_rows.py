@@ -15,8 +15,7 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         FileNotFoundError: The folder or a file is not there.
         ValueError: A file is broken, or a split is empty.
     """
-    from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h
-    from nyt_h_dataset.sample.sample import is_synthetic
+    from nyt_h_dataset import NEGATIVE_RELATION, is_synthetic, load_nyt_h
 
     loaded = load_nyt_h(data_dir, "sentence")
     wanted = ("train", "validation", "test", *(("na",) if with_na else ()))

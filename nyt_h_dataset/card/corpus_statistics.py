@@ -95,6 +95,8 @@ def shares(counts: Sequence[int] | NDArray[np.int64]) -> list[float]:
 # Two rows are duplicates when they agree in these; twins agree in TWIN_KEY and differ in the relation.
 ROW_KEY = ("head_guid", "tail_guid", "relation", "sentence")
 PAIR_KEY = ("head_guid", "tail_guid")
+# As the authors' code counts bags: by the lower-cased words.
+WORD_KEY = ("head_word", "tail_word")
 TWIN_KEY = ("bag_id", "sentence")
 _COLUMNS = ("bag_id", "relation", "bag_label", "mention_status")
 
@@ -104,11 +106,13 @@ def flat_table(rows: pa.Table) -> pa.Table:
 
     `rows` is a split of the `sentence` config as an Arrow table; its sentences may be left out.
     """
-    table = rows.select(_COLUMNS)
+    table = rows.select([*_COLUMNS, *(["instance_id"] if "instance_id" in rows.column_names else [])])
     if "sentence" in rows.column_names:
         table = table.append_column("sentence", pc.utf8_trim_whitespace(rows["sentence"]))
     for entity in ("head", "tail"):
         table = table.append_column(f"{entity}_guid", pc.struct_field(rows[entity], "guid"))
+        word = pc.utf8_lower(pc.struct_field(rows[entity], "word"))
+        table = table.append_column(f"{entity}_word", word)
     return table
 
 

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from hub_cards import staged_folder
 
+from ..about import read_about
 from ..bags import mixed_order
 from ..loading import load_nyt_h
-from ..sample.sample import is_synthetic
 from ..schema import CONFIGS, NEGATIVE_RELATION
 from .benchmark import EVAL_YAML
 from .corpus_statistics import card_statistics, flat_table
 from .figures import draw_figures
 from .text import FIGURES_FOLDER, card_metadata, card_text
-from .verification import published_checks
+from .verification import has_published_example, published_checks
 
 README = "README.md"
 SPLITS = ("train", "validation", "test", "na")
@@ -34,7 +34,7 @@ SPLITS = ("train", "validation", "test", "na")
 _ROWS_PER_GROUP = 10_000
 # Of a Parquet file: a stream is shared out among workers, and shuffled, file by file.
 _ROWS_PER_FILE = 25_000
-_STATISTICS_COLUMNS = ["relation", "bag_id", "bag_label", "mention_status", "head", "tail"]
+_STATISTICS_COLUMNS = ["instance_id", "relation", "bag_id", "bag_label", "mention_status", "head", "tail"]
 
 
 @dataclass(frozen=True)
@@ -121,20 +121,24 @@ def export_nyt_h(
         if figures:
             (folder / FIGURES_FOLDER).mkdir()
             draw_figures(statistics, folder / FIGURES_FOLDER)
-        synthetic = is_synthetic(data_dir, cache_dir=cache_dir)
+        about = read_about(data_dir, cache_dir=cache_dir)
+        is_nyt_h = has_published_example(tables, relations) and not about.is_synthetic and not about.steps
         text = card_text(
-            metadata=card_metadata(splits=num_rows, dataset_info=_plain(infos), synthetic=synthetic),
+            metadata=card_metadata(
+                splits=num_rows, dataset_info=_plain(infos), about=about, is_nyt_h=is_nyt_h
+            ),
             splits=num_rows,
             statistics=statistics,
             options=options,
-            synthetic=synthetic,
+            about=about,
+            is_nyt_h=is_nyt_h,
             checks=published_checks(tables, relations, na=na),
             figures=figures,
             where=repo_id,
         )
         (folder / README).write_text(text, encoding="utf-8")
     size = sum(info.download_size for info in infos.values())
-    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size, synthetic)
+    return ExportInfo(Path(os.path.abspath(os.path.expanduser(out))), num_rows, size, about.is_synthetic)
 
 
 def _flat_columns(dataset: datasets.Dataset) -> pa.Table:

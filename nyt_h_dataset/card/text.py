@@ -7,6 +7,7 @@ from typing import Any
 
 from hub_cards import as_code, as_text, dataset_card, markdown_table
 
+from ..about import About
 from ..schema import CITATION, DESCRIPTION, HOMEPAGE
 from .corpus_statistics import CardStatistics
 from .figures import BAGS_FILE, LABELS_FILE
@@ -62,17 +63,20 @@ def licence_metadata(*, synthetic: bool) -> dict[str, str]:
 
 
 def card_metadata(
-    *, splits: Mapping[str, Mapping[str, int]], dataset_info: Any, synthetic: bool
+    *, splits: Mapping[str, Mapping[str, int]], dataset_info: Any, about: About, is_nyt_h: bool
 ) -> dict[str, Any]:
     """Return the YAML part: `splits` is config -> split -> rows, `dataset_info` as `datasets` writes it.
 
     The folder `<config>/` holds `<split>-*.parquet`; the first config is the default one.
     """
-    total = sum(next(iter(splits.values())).values())
+    total, synthetic = sum(next(iter(splits.values())).values()), about.is_synthetic
+    licence = {"license": "other", "license_name": about.licence or "not-stated"}
+    if synthetic or is_nyt_h:
+        licence = licence_metadata(synthetic=synthetic)
     return {
-        "pretty_name": "NYT-H (synthetic sample)" if synthetic else "NYT-H",
-        "language": ["en"],
-        **licence_metadata(synthetic=synthetic),
+        "pretty_name": _title(about, is_nyt_h),
+        "language": ["en" if is_nyt_h or synthetic else "und"],
+        **licence,
         "task_categories": ["text-classification"],
         "tags": ["relation-extraction", "distant-supervision"] + ["synthetic"] * synthetic,
         "annotations_creators": ["machine-generated"] + ["other"] * (not synthetic),
@@ -97,7 +101,8 @@ def card_text(
     splits: Mapping[str, Mapping[str, int]],
     statistics: CardStatistics,
     options: Mapping[str, str],
-    synthetic: bool,
+    about: About,
+    is_nyt_h: bool,
     checks: Sequence[Check],
     figures: bool,
     where: str,
@@ -107,24 +112,25 @@ def card_text(
     `checks` are the published numbers beside those of these data.
     """
     sections = [
-        ("What is in it", _contents(splits, options) + ("" if synthetic else _published(checks))),
+        ("What is in it", _contents(splits, options) + (_published(checks) if is_nyt_h else "")),
+        *([("What was done to them", _steps(about))] if about.steps else []),
         ("Relations", _relations(statistics, figures=figures)),
         ("Label distributions", _distributions(statistics)),
         ("Bags", _bags(statistics, figures=figures)),
         ("Where the entities are", _mentions(statistics, options)),
-        ("Limits", _limits()),
+        ("Limits", _limits(about, is_nyt_h)),
     ]
     return dataset_card(
         metadata=metadata,
         values={
             "title": metadata["pretty_name"],
-            "synthetic": synthetic,
-            "description": DESCRIPTION,
+            "synthetic": about.is_synthetic,
+            "description": DESCRIPTION if is_nyt_h else _description(about),
             "where": where,
             "sections": [{"title": title, "body": body.strip()} for title, body in sections],
-            "licence": _SYNTHETIC_LICENCE if synthetic else _LICENCE,
-            "homepage": HOMEPAGE,
-            "citation": CITATION.strip(),
+            "licence": _licence(about, is_nyt_h),
+            "homepage": HOMEPAGE if is_nyt_h else "",
+            "citation": CITATION.strip() if is_nyt_h else "",
         },
     )
 
@@ -218,11 +224,46 @@ def _mentions(statistics: CardStatistics, options: Mapping[str, str]) -> str:
     )
 
 
-def _limits() -> str:
+def _title(about: About, is_nyt_h: bool) -> str:
+    if is_nyt_h:
+        return "NYT-H"
+    if about.is_synthetic:
+        return f"{about.name or 'NYT-H'} (synthetic sample)"
+    return about.name or "Relation extraction corpus in the format of NYT-H"
+
+
+def _description(about: About) -> str:
+    source = "Sentences made by a program" if about.is_synthetic else "Sentences"
+    return (
+        f"{source} with two entities each, in the format of NYT-H. `relation` is the label that the corpus "
+        "came with, `bag_label` a human answer to whether this sentence expresses it (unk where nobody was "
+        f"asked). Test judged by: {about.judged or 'not stated'}."
+    )
+
+
+def _licence(about: About, is_nyt_h: bool) -> str:
+    if about.is_synthetic:
+        return _SYNTHETIC_LICENCE
+    if is_nyt_h:
+        return _LICENCE
+    return (
+        f"Licence: {about.licence}." if about.licence else "The data do not say under which licence they are."
+    )
+
+
+def _steps(about: About) -> str:
+    return "\n".join(f"{number}. {as_text(step)}" for number, step in enumerate(about.steps, start=1))
+
+
+def _limits(about: About, is_nyt_h: bool) -> str:
+    split = "split off train by row, so entity pairs stand on both sides"
+    if not is_nyt_h:
+        split = about.validation or "made in a way that is not stated"
+    judged = "Outside `test` nobody judged" if is_nyt_h else f"Test judged by: {about.judged or 'not stated'}"
     return (
         '- A "no" says that the distant label is not expressed. Other relations were not judged.\n'
-        "- Outside `test` nobody judged; distant labels are often wrong.\n"
-        "- `validation` was split off train by row, so entity pairs stand on both sides.\n"
+        f"- {judged}; distant labels are often wrong.\n"
+        f"- `validation`: {split}.\n"
         "- One sentence can be several rows, one per relation of its pair, each judged on its own."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import published
+from ..about import read_about
 from ..loading import load_nyt_h, mention_counts
-from ..sample.sample import is_synthetic
 from ..schema import NEGATIVE_RELATION, UNK, YES
 from .corpus_statistics import (
     PAIR_KEY,
     ROW_KEY,
+    WORD_KEY,
     bag_sizes,
     flat_table,
     jensen_shannon,
@@ -33,11 +34,12 @@ _SPLITS = ("train", "validation", "test", "na")
 
 @dataclass(frozen=True)
 class Check:
-    """One fact: its name, the published value, the value of this copy."""
+    """One fact: its name, the published value, the value of this copy, and where it was published."""
 
     name: str
     published: int
     here: int
+    source: str = ""
 
     @property
     def ok(self) -> bool:
@@ -50,35 +52,46 @@ class Verification:
     """The checks, and numbers for which nothing is published (`report`: a name -> a value or a mapping).
 
     `is_synthetic` is True for a corpus that `write_sample` wrote: it is never the published copy, even where
-    it has the same numbers.
+    it has the same numbers. Counts alone do not make a copy the published one, since a program can write
+    as many rows: the record that the authors' README prints must be there as well (`has_example`).
     """
 
     checks: tuple[Check, ...]
     report: Mapping[str, Any]
     is_synthetic: bool = False
+    has_example: bool = False
 
     @property
     def is_published(self) -> bool:
-        """Whether every check came out as published, and the data are not synthetic."""
-        return not self.is_synthetic and all(check.ok for check in self.checks)
+        """Whether all checks and the README's record came out as published, and nothing is synthetic."""
+        return not self.is_synthetic and self.has_example and all(check.ok for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        checks = [{"name": c.name, "published": c.published, "here": c.here, "ok": c.ok} for c in self.checks]
+        checks = [{**asdict(check), "ok": check.ok} for check in self.checks]
         return {
             "is_published": self.is_published,
             "is_synthetic": self.is_synthetic,
+            "has_example": self.has_example,
             "checks": checks,
             "report": dict(self.report),
         }
 
     def to_markdown(self) -> str:
         """Return the checks and the report as two Markdown tables and a verdict."""
-        lines = ["| fact | published | here | |", "| --- | ---: | ---: | --- |"]
+        lines = ["| fact | published | here | | published in |", "| --- | ---: | ---: | --- | --- |"]
         for c in self.checks:
-            lines.append(f"| {c.name} | {c.published:,} | {c.here:,} | {'ok' if c.ok else 'DIFFERS'} |")
+            state = "ok" if c.ok else "DIFFERS"
+            lines.append(f"| {c.name} | {c.published:,} | {c.here:,} | {state} | {c.source} |")
+        there = "there, as printed" if self.has_example else "NOT FOUND"
+        lines.append(f"| record {published.EXAMPLE['instance_id']} | | | {there} | {published.README} |")
         wrong = sum(not check.ok for check in self.checks)
-        verdict = "This is the published copy, as far as these facts say."
+        verdict = "This is the published copy: its counts and the record in the authors' README agree."
+        if not self.has_example:
+            verdict = (
+                "These data are consistent with the published counts; the record that the authors' README "
+                "prints is not among them, so they are not shown to be the published copy."
+            )
         if wrong:
             verdict = f"This is not the published copy: {wrong} of {len(self.checks)} facts differ."
         if self.is_synthetic:
@@ -138,8 +151,23 @@ def verify_nyt_h(
     return Verification(
         checks=published_checks(tables, names),
         report={**_report(tables, names), "mentions": mentions},
-        is_synthetic=is_synthetic(data_dir, cache_dir=cache_dir),
+        is_synthetic=read_about(data_dir, cache_dir=cache_dir).is_synthetic,
+        has_example=has_published_example(tables, names),
     )
+
+
+def has_published_example(tables: Mapping[str, pa.Table], names: list[str]) -> bool:
+    """Return whether the record that the authors' README prints is in the tables, as it is printed there."""
+    example = published.EXAMPLE
+    for table in tables.values():
+        rows = table.filter(pc.equal(table["instance_id"], example["instance_id"])).to_pylist()
+        if any(
+            names[row["relation"]] == example["relation"]
+            and all(row[key] == value for key, value in example.items() if key != "relation")
+            for row in rows
+        ):
+            return True
+    return False
 
 
 def published_checks(
@@ -159,32 +187,40 @@ def published_checks(
     judged_elsewhere = sum(
         _number(pc.not_equal(tables[name]["bag_label"], UNK)) for name in ("train", "validation", "na")
     )
-    several = sum(
-        num_distinct(table, ("bag_id", *PAIR_KEY)) - num_distinct(table, ("bag_id",))
-        for table in tables.values()
-    )
-    train = [Check("train_nonna and na_train rows", published.TRAIN_ROWS, tables["train"].num_rows)]
+    paper, readme, release = published.PAPER, published.README, published.RELEASE
+    num_train = tables["train"].num_rows
+    train = [Check("train_nonna and na_train rows", published.TRAIN_ROWS, num_train, release)]
     return (
-        Check("relations, NA among them", published.NUM_RELATIONS, len(names)),
+        Check("relations, NA among them", published.NUM_RELATIONS, len(names), paper),
         *(train if na == "sampled" else []),
-        Check("NA rows", published.NA_ROWS, na_set.num_rows),
-        Check("NA bags", published.NA_BAGS, num_distinct(na_set, ("bag_id",))),
-        Check("test rows", published.TEST_ROWS, test.num_rows),
-        Check("test rows with yes", published.TEST_YES_ROWS, yes.num_rows),
-        Check("test bags", published.TEST_BAGS, num_distinct(test, ("bag_id",))),
-        Check("test (bag, relation) pairs", published.TEST_PAIRS, num_distinct(test, ("bag_id", "relation"))),
+        Check("NA rows", published.NA_ROWS, na_set.num_rows, paper),
+        Check("NA bags", published.NA_BAGS, num_distinct(na_set, WORD_KEY), paper),
+        Check("test rows", published.TEST_ROWS, test.num_rows, paper),
+        Check("test rows with yes", published.TEST_YES_ROWS, yes.num_rows, paper),
+        Check("test bags", published.TEST_BAGS, num_distinct(test, ("bag_id",)), paper),
+        Check(
+            "test (bag, relation) pairs",
+            published.TEST_PAIRS,
+            num_distinct(test, ("bag_id", "relation")),
+            release,
+        ),
         Check(
             "test (bag, relation) pairs with a yes",
             published.TEST_YES_PAIRS,
             num_distinct(yes, ("bag_id", "relation")),
+            release,
         ),
-        *(Check(f"test bags of size {n}", count, sizes[n]) for n, count in published.TEST_BAG_SIZES.items()),
-        Check("test rows without yes or no", 0, _number(pc.equal(test["bag_label"], UNK))),
-        Check("yes or no outside test", 0, judged_elsewhere),
-        Check("NA rows in test", 0, _number(pc.equal(test["relation"], negative))),
-        Check("NA rows in dev", 0, _number(pc.equal(tables["validation"]["relation"], negative))),
-        Check("other relations in the NA set", 0, _number(pc.not_equal(na_set["relation"], negative))),
-        Check("bag ids with a second entity pair", 0, several),
+        *(
+            Check(f"test bags of size {n}", count, sizes[n], release)
+            for n, count in published.TEST_BAG_SIZES.items()
+        ),
+        Check("test rows without yes or no", 0, _number(pc.equal(test["bag_label"], UNK)), readme),
+        Check("yes or no outside test", 0, judged_elsewhere, readme),
+        Check("NA rows in test", 0, _number(pc.equal(test["relation"], negative)), readme),
+        Check("NA rows in dev", 0, _number(pc.equal(tables["validation"]["relation"], negative)), readme),
+        Check(
+            "other relations in the NA set", 0, _number(pc.not_equal(na_set["relation"], negative)), readme
+        ),
     )
 
 
@@ -192,9 +228,22 @@ def _number(mask: pa.ChunkedArray) -> int:
     return pc.sum(mask).as_py() or 0
 
 
+def _num_several(table: pa.Table, key: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many values of `key` come with several values of `other`."""
+    both = table.select([*key, *other]).group_by([*key, *other]).aggregate([])
+    counts = both.group_by(list(key)).aggregate([([], "count_all")])["count_all"]
+    return _number(pc.greater(counts, 1))
+
+
 def _report(tables: Mapping[str, pa.Table], names: list[str]) -> dict[str, Any]:
     report: dict[str, Any] = {"rows": {name: table.num_rows for name, table in tables.items()}}
     report["bags"] = {name: num_distinct(table, ("bag_id",)) for name, table in tables.items()}
+    report["entity pairs with several bag ids"] = {
+        name: _num_several(table, PAIR_KEY, ("bag_id",)) for name, table in tables.items()
+    }
+    report["bag ids with several entity pairs"] = {
+        name: _num_several(table, ("bag_id",), PAIR_KEY) for name, table in tables.items()
+    }
     report["duplicate rows within"] = {name: num_duplicates(table) for name, table in tables.items()}
     # na_train.json is in train and in na by design: these two are not compared.
     couples = [couple for couple in combinations(_SPLITS, 2) if couple != ("train", "na")]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..about import read_about
 from ..folder import (
     check_bag_labels,
     data_paths,
@@ -278,7 +279,14 @@ def merge_answers(
                     record["bag_label"] = final.get(record[ID_COLUMN], record["bag_label"])
                 writer.write(name, record)
         writer.write_labels(read_relations(folder))
-    agreement = cohen_kappa(answers_a=list(a.values()), answers_b=list(b.values()))
+        agreement = cohen_kappa(answers_a=list(a.values()), answers_b=list(b.values()))
+        kappa = "undefined" if agreement.kappa is None else f"{agreement.kappa:.4f}"
+        who = "two annotators" + (" and an adjudicator" if differ else "")
+        judged = (
+            f"{who} answered {agreement.num_items:,} rows of test; the two agree on "
+            f"{agreement.observed:.1%}, Cohen's kappa {kappa}"
+        )
+        writer.write_about(read_about(folder).after("answers of annotators merged into test", judged=judged))
     num_yes = sum(answer == "yes" for answer in final.values())
     return Judged(Path(os.path.abspath(os.path.expanduser(out))), num_yes, len(ids) - num_yes, agreement)
 
@@ -311,9 +319,9 @@ def file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
                 record: dict[str, Any] = {}
                 for key, value in flat.items():
                     entity, dot, inner = key.partition(".")
-                    if dot:
+                    if dot and value is not None:
                         record.setdefault(entity, {})[inner] = value
-                    else:
+                    elif not dot:
                         record[key] = value
                 yield record
     ids.check()

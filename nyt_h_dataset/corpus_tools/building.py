@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..about import read_about
 from ..loading import load_nyt_h
 from ..record_lines import ENTITIES, ENTITY_KEYS
 from ..schema import (
@@ -95,26 +96,52 @@ def unfit_relations(
     return unfit
 
 
-def dev_rows(pairs: Rows, *, fraction: float, split_by: str, seed: int) -> Mask:
-    """Return which rows become dev, shape (rows,); `pairs` says which entity pair each row is about.
+def dev_rows(pairs: Rows, relations: Rows, *, fraction: float, split_by: str, seed: int) -> Mask:
+    """Return which rows become dev, shape (rows,): about ``round(fraction * rows)`` of them, never more.
 
-    "instance" draws rows one by one, as Zhu et al. did, so that a pair can be on both sides; exactly
-    ``round(fraction * rows)`` of them. "pair" draws whole pairs until there are at least so many rows.
+    `pairs` says which entity pair each row is about, `relations` which relation it has. "instance" draws rows
+    one by one, as Zhu et al. did, so that a pair can be on both sides; "pair" draws whole pairs while they
+    fit. No relation loses its last row, or pair, to dev; of the others, the smallest pair of each is drawn
+    first, so that dev has them too.
 
-    >>> dev_rows(np.array([0, 0, 1, 1]), fraction=0.5, split_by="pair", seed=0).tolist() in (
-    ...     [True, True, False, False], [False, False, True, True])
+    >>> dev_rows(np.array([0, 0, 1, 1, 2]), np.array([5, 5, 5, 5, 6]), fraction=0.5, split_by="pair",
+    ...          seed=0).tolist() in ([True, True, False, False, False], [False, False, True, True, False])
     True
     """
     rng = random.Random(seed)
     target = round(fraction * len(pairs))
-    chosen = np.zeros(len(pairs), bool)
-    if split_by == "instance":
-        chosen[rng.sample(range(len(pairs)), target)] = True
-        return chosen
-    _, which, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
+    units = np.arange(len(pairs)) if split_by == "instance" else np.unique(pairs, return_inverse=True)[1]
+    sizes = np.bincount(units).tolist()
+    of_unit: list[set[int]] = [set() for _ in sizes]
+    for unit, relation in zip(units.tolist(), relations.tolist(), strict=True):
+        of_unit[unit].add(relation)
+    left = Counter(relation for found in of_unit for relation in found)
     order = rng.sample(range(len(sizes)), len(sizes))
-    num_pairs = int(np.searchsorted(np.cumsum(sizes[order]), target)) + 1 if target else 0
-    return np.isin(which, order[:num_pairs])
+    smallest: dict[int, int] = {}
+    for unit in sorted(order, key=sizes.__getitem__):
+        for relation in of_unit[unit]:
+            smallest.setdefault(relation, unit)
+    first = [smallest[relation] for relation in sorted(smallest, key=lambda name: (left[name], name))]
+    chosen = np.zeros(len(sizes), bool)
+    num_rows = 0
+    for unit in [*first, *order]:
+        if chosen[unit] or num_rows + sizes[unit] > target or any(left[name] < 2 for name in of_unit[unit]):
+            continue
+        chosen[unit] = True
+        num_rows += sizes[unit]
+        left.subtract(of_unit[unit])
+    return chosen[units]
+
+
+def bags_for_test(rows: PooledRows, *, size: int, seed: int) -> Mask:
+    """Return the rows of `size` random pairs with a relation that are outside test and not in it.
+
+    Reference: Zhu et al. 2020, section 3 (bags of train are moved at random into the set to be judged).
+    """
+    free = ~rows.in_test & ~rows.negative & ~np.isin(rows.pair, rows.pair[rows.in_test])
+    pairs = np.unique(rows.pair[free])
+    drawn = random.Random(seed).sample(pairs.tolist(), min(size, len(pairs)))
+    return free & np.isin(rows.pair, np.array(drawn, np.int64))
 
 
 def needless_na_rows(content: Rows, *, negative: Mask) -> Mask:
@@ -237,7 +264,8 @@ class Built:
     and `duplicates_in_test` repeat a row of their own side, `duplicates_of_test` are rows of train, dev or NA
     that are also in test, `na_repeats` NA rows whose sentence and pair are there with a relation, or twice.
     `conflicting_answers` of the duplicates in test have another answer than the row that stayed;
-    `answers_lost` yes and no answers were about a relation that became NA.
+    `answers_lost` yes and no answers were about a relation that became NA. `moved_to_test` rows of train went
+    to test; the relations `not_in_dev` are in train only, their one pair stayed there (or nothing fitted).
     """
 
     path: Path
@@ -250,6 +278,8 @@ class Built:
     na_repeats: int
     conflicting_answers: int
     answers_lost: int
+    moved_to_test: int
+    not_in_dev: tuple[str, ...]
     dropped_relations: Mapping[str, DroppedRelation]
 
     def to_json(self) -> dict[str, Any]:
@@ -266,6 +296,7 @@ def build_corpus(
     split_by: str = "pair",
     dev_fraction: float = 0.1,
     na_ratio: float = 1.0,
+    test_bags: int = 0,
     seed: int = 0,
     overwrite: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -278,8 +309,8 @@ def build_corpus(
     2. Relations with fewer than `min_train` rows outside test, without a yes in test, or missing on one side
        become NA; the answers about them become unk. An NA row whose sentence and pair are there with a
        relation, or in an earlier NA row, is dropped.
-    3. Dev is taken from the rows with a relation: `dev_fraction` of them, by "pair" (no pair is on both
-       sides) or by "instance" (as Zhu et al. did); "keep" leaves dev as it is.
+    3. Dev is taken from the rows with a relation: about `dev_fraction` of them, by "pair" (no pair is on both
+       sides) or by "instance" (as Zhu et al. did); "keep" leaves dev as it is. Every relation stays in train.
     4. na_train.json gets a sample of the NA rows, `na_ratio` times as many as train has others, na_rest.json
        the rest: at least one row, and all NA rows of test and (by "pair") of the pairs of dev. Dev and test
        hold no NA rows.
@@ -291,6 +322,7 @@ def build_corpus(
     Args:
         data_dir: the corpus, as for `load_nyt_h`, like `cache_dir` and `num_proc`.
         out: the folder to write; new or empty.
+        test_bags: so many random pairs with a relation move from train to test, to be judged there (unk).
         require_yes: False keeps relations without a yes in test, for a corpus that is still to be judged.
         seed: draws dev and the NA sample; the same seed and corpus give the same bytes.
         overwrite: replace a folder that holds a data set in this layout and nothing else.
@@ -312,6 +344,8 @@ def build_corpus(
     Reference: Zhu et al. 2020, section 3.
     """
     _check_options(min_train, split_by, dev_fraction, na_ratio, seed)
+    if isinstance(test_bags, bool) or not isinstance(test_bags, int) or test_bags < 0:
+        raise ValueError(f"`test_bags` must be an int, 0 or more; got {test_bags!r}.")
     # The one road to checked rows; mentions are found on the way and not needed.
     data = load_nyt_h(data_dir, na="all", cache_dir=cache_dir, num_proc=num_proc)
     names = data["test"].features["relation"].names
@@ -325,6 +359,8 @@ def build_corpus(
             "require_yes=False (--without_yes)."
         )
     stays = rows.only(~repeated)
+    moved = bags_for_test(stays, size=test_bags, seed=seed)
+    stays.in_test[moved], stays.in_dev[moved], stays.answer[moved] = True, False, UNK
     dropped, left = _drop_relations(stays, names, min_train=min_train, require_yes=require_yes)
     changed = np.isin(stays.relation, [names.index(name) for name in dropped])
     answers_lost = int((changed & (stays.answer != UNK)).sum())
@@ -335,11 +371,19 @@ def build_corpus(
     rows_out = {name: int((files == name).sum()) for name in RECORD_FILES}
     _check_sizes(rows_out, dropped)
     relations = relation_order(left)
+    about = read_about(data_dir, cache_dir=cache_dir)
+    how = {
+        "pair": f"about {dev_fraction:.0%} of the rows of train, by entity pair: no pair is on both sides",
+        "instance": f"{dev_fraction:.0%} of the rows of train, row by row: entity pairs are on both sides",
+        "keep": about.validation,
+    }
+    about = about.after("built as NYT-H was (Zhu et al. 2020, section 3)", validation=how[split_by])
     with release_folder(out, overwrite=overwrite) as writer:
         for name in RECORD_FILES:
             for record in row_records(stays, np.flatnonzero(files == name), names):
                 writer.write(name, record)
         writer.write_labels(relations)
+        writer.write_about(about)
     return Built(
         path=Path(os.path.abspath(os.path.expanduser(out))),
         relations=tuple(relations),
@@ -351,6 +395,8 @@ def build_corpus(
         na_repeats=int(needless.sum()),
         conflicting_answers=int((repeated & rows.in_test & (rows.answer != rows.answer[first])).sum()),
         answers_lost=answers_lost,
+        moved_to_test=int(moved.sum()),
+        not_in_dev=_only_in_train(stays, files, names),
         dropped_relations=dropped,
     )
 
@@ -370,6 +416,11 @@ def _drop_relations(
     return dropped, {*train, *test} - set(dropped)
 
 
+def _only_in_train(rows: PooledRows, files: NDArray[np.str_], names: list[str]) -> tuple[str, ...]:
+    train, dev = (np.unique(rows.relation[files == name]) for name in (TRAIN, DEV))
+    return tuple(names[number] for number in np.setdiff1d(train, dev))
+
+
 def _files(
     rows: PooledRows, *, split_by: str, dev_fraction: float, na_ratio: float, seed: int
 ) -> NDArray[np.str_]:
@@ -380,7 +431,9 @@ def _files(
     if split_by == "keep":
         chosen = rows.in_dev[pool]
     else:
-        chosen = dev_rows(rows.pair[pool], fraction=dev_fraction, split_by=split_by, seed=seed)
+        chosen = dev_rows(
+            rows.pair[pool], rows.relation[pool], fraction=dev_fraction, split_by=split_by, seed=seed
+        )
     files[pool[chosen]], files[pool[~chosen]] = DEV, TRAIN
     free = rows.negative & ~rows.in_test
     if split_by == "pair":

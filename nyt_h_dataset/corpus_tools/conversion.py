@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..about import About
 from ..record_lines import RecordError
 from ..schema import DEV, NA_REST, NA_TRAIN, NEGATIVE_RELATION, TEST, TRAIN
 from .corpus import CorpusRow, Source, corpus_rows
@@ -32,6 +33,7 @@ class _Converter:
     negative_relation: str
     relations: set[str] = field(default_factory=set)
     given_ids: set[str] = field(default_factory=set)
+    num_judged: int = 0
     # The NA record that was read last; the last of all goes to na_rest.json, which may not be empty.
     held_back: dict[str, Any] | None = None
 
@@ -48,6 +50,7 @@ class _Converter:
             )
         if row.instance_id:
             self.given_ids.add(row.instance_id)
+        self.num_judged += split == "test" and row.bag_label != "unk"
         negative = row.relation == self.negative_relation
         self.relations.add(NEGATIVE_RELATION if negative else row.relation)
         return {
@@ -56,8 +59,8 @@ class _Converter:
             "relation": NEGATIVE_RELATION if negative else row.relation,
             "bag_label": row.bag_label,
             "sentence": row.sentence,
-            "head": row.head._asdict(),
-            "tail": row.tail._asdict(),
+            "head": row.head.record(),
+            "tail": row.tail.record(),
         }
 
     def write_train(self, record: dict[str, Any]) -> None:
@@ -79,6 +82,8 @@ def convert_corpus(
     negative_relation: str = NEGATIVE_RELATION,
     validation_fraction: float = 0.1,
     seed: int = 0,
+    name: str | None = None,
+    licence: str | None = None,
     overwrite: bool = False,
 ) -> Conversion:
     """Write a corpus of (sentence, head, tail, relation) to `out` in NYT-H's format; return what was written.
@@ -103,6 +108,8 @@ def convert_corpus(
             `instance_id`.
         negative_relation: what the corpus calls "no relation"; it becomes NA.
         validation_fraction: about the share of the entity pairs of train that go to validation.
+        name: what the corpus is called; its cards say so.
+        licence: the identifier or name of its licence; its cards say so.
         overwrite: replace a folder that holds a data set in this layout and nothing else.
 
     Raises:
@@ -132,7 +139,8 @@ def convert_corpus(
         for split, source in sources.items():
             if source is None:
                 continue
-            for number, row in enumerate(corpus_rows(source, columns=columns)):
+            rows = corpus_rows(source, columns=columns, negative_relation=negative_relation)
+            for number, row in enumerate(rows):
                 record = converter.record(row, split, number)
                 if split == "test":
                     writer.write(TEST, record)
@@ -147,6 +155,12 @@ def convert_corpus(
         _check_sizes(writer.num_rows, converter, validation is None)
         relations = relation_order(converter.relations)
         writer.write_labels(relations)
+        judged = "the corpus has yes and no answers in test" if converter.num_judged else "nobody"
+        how = "given with the corpus"
+        if validation is None:
+            how = f"about {validation_fraction:.0%} of the entity pairs of train, no pair on both sides"
+        about = About(name=name, licence=licence, validation=how, judged=judged)
+        writer.write_about(about.after("converted from a corpus of (sentence, head, tail, relation)"))
     return Conversion(Path(os.path.abspath(os.path.expanduser(out))), dict(writer.num_rows), tuple(relations))
 
 

@@ -5,8 +5,12 @@ A row has a sentence, a head, a tail and a relation, in columns of any name::
     {"sentence": "Ann Lee left Bonn .", "head": "Ann Lee", "tail": {"word": "Bonn", "guid": "Q586"},
      "relation": "left", "bag_label": "yes"}
 
-An entity is a string or an object with `word` and, where there are any, `guid` and `type`. `bag_label` (no,
-yes, unk) and `instance_id` are optional. Other columns are not looked at.
+An entity is a string or an object with `word` (or `name`) and, where there are any, `guid` (or `id`), `type`
+and its place: `start` and `end`, or `pos` with both, half-open offsets in characters (in tokens where the
+sentence is a list of tokens). A place is kept, and must hold the word. `bag_label` (no, yes, unk) and
+`instance_id` are optional. Other columns are not looked at; other keys of an entity are reported.
+
+The records of OpenNRE, TACRED and SemEval-2010 Task 8 are read as they are (see `formats`).
 
 A corpus beyond one machine is brought into this form by the engine that holds it, written as a folder of
 Parquet files (``dask_frame.to_parquet(folder)``, ``spark_frame.write.parquet(folder)``) and read here from
@@ -15,6 +19,7 @@ that folder, file after file in the order of their numbers.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +31,13 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..folding import same_words
 from ..record_lines import ENTITIES, RecordError, decode_line, kind
-from ..schema import BAG_LABELS
+from ..records import array_items, is_array
+from ..schema import BAG_LABELS, NEGATIVE_RELATION
+from .formats import joined, plain_records, semeval_records, token_span
+
+logger = logging.getLogger(__name__)
 
 REQUIRED_COLUMNS = ("sentence", "head", "tail", "relation")
 OPTIONAL_COLUMNS = ("bag_label", "instance_id")
@@ -43,6 +53,12 @@ class Entity(NamedTuple):
     guid: str
     word: str
     type: str
+    start: int | None = None
+    end: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return what a data file holds of it: its place only where the corpus gives one."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
 
 
 class CorpusRow(NamedTuple):
@@ -81,11 +97,14 @@ def column_names(columns: Mapping[str, str] | None = None) -> dict[str, str]:
     return found
 
 
-def corpus_rows(source: Source, *, columns: Mapping[str, str] | None = None) -> Iterator[CorpusRow]:
+def corpus_rows(
+    source: Source, *, columns: Mapping[str, str] | None = None, negative_relation: str = NEGATIVE_RELATION
+) -> Iterator[CorpusRow]:
     """Yield the checked rows of `source`, in order, with no more than a batch of them in memory.
 
-    `source` is a JSON-lines file, a Parquet file, a folder of Parquet files, several of these, or a Dataset
-    (streaming or not; ClassLabel columns come by their names).
+    `source` is a file of JSON lines or of one JSON array, SemEval's text file, a Parquet file, a folder of
+    Parquet files, several of these, or a Dataset (streaming or not; ClassLabel columns come by their names).
+    `negative_relation` is needed for records with a list of annotated relations (NYT10m).
 
     Raises:
         FileNotFoundError: a file is not there, or a folder holds no Parquet file.
@@ -98,10 +117,15 @@ def corpus_rows(source: Source, *, columns: Mapping[str, str] | None = None) -> 
     ...                           "relation": ["left"]})
     >>> row = next(corpus_rows(data, columns={"sentence": "text"}))
     >>> row.tail, row.bag_label
-    (Entity(guid='word:bonn', word='Bonn', type=''), 'unk')
+    (Entity(guid='word:bonn', word='Bonn', type='', start=None, end=None), 'unk')
     """
     names = column_names(columns)
-    return (_checked(record, names, where) for where, record in _records(source))
+    unknown: set[str] = set()
+    return (
+        _checked(record, names, where, unknown)
+        for where, raw in _records(source)
+        for record in plain_records(raw, where, negative_relation=negative_relation)
+    )
 
 
 def _records(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -153,6 +177,12 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 f"{path} is not a readable Parquet file ({error}). Is it cut off or damaged?"
             ) from error
         return
+    if path.suffix.lower() == ".txt" and _SEMEVAL_LINE.match(_beginning(path)):
+        yield from semeval_records(path.read_text(encoding="utf-8-sig").splitlines(), str(path))
+        return
+    if is_array(path):
+        yield from ((item.where, item.record) for item in array_items(str(path)))
+        return
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
@@ -160,6 +190,14 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if line.strip():
                 where = f"{path}:{number}"
                 yield where, decode_line(line, where)
+
+
+_SEMEVAL_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[0-9]+\t")
+
+
+def _beginning(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(100)
 
 
 def _dataset_records(
@@ -178,14 +216,21 @@ def _dataset_records(
         yield f"row {number} of the Dataset", record
 
 
-def _checked(record: dict[str, Any], names: Mapping[str, str], where: str) -> CorpusRow:
+def _checked(record: dict[str, Any], names: Mapping[str, str], where: str, unknown: set[str]) -> CorpusRow:
     missing = [names[name] for name in REQUIRED_COLUMNS if names[name] not in record]
     if missing:
         raise RecordError(
             f"{where}: the column {missing[0]!r} is missing ({len(missing)} of {len(REQUIRED_COLUMNS)}); the "
             f"row has {', '.join(map(repr, record))}. `columns` says what a column is called."
         )
-    head, tail = (_entity(record[names[entity]], names[entity], where) for entity in ENTITIES)
+    sentence, tokens = record[names["sentence"]], None
+    if isinstance(sentence, list | tuple):
+        tokens = sentence
+        sentence = joined(tokens, where)
+    sentence = _text(sentence, names["sentence"], where)
+    head, tail = (
+        _entity(record[names[entity]], names[entity], where, sentence, tokens, unknown) for entity in ENTITIES
+    )
     bag_label = record.get(names["bag_label"])
     if bag_label is not None and bag_label not in BAG_LABELS:
         raise RecordError(
@@ -194,29 +239,73 @@ def _checked(record: dict[str, Any], names: Mapping[str, str], where: str) -> Co
         )
     instance_id = record.get(names["instance_id"])
     return CorpusRow(
-        sentence=_text(record[names["sentence"]], names["sentence"], where),
+        sentence=sentence,
         head=head,
         tail=tail,
         relation=_text(record[names["relation"]], names["relation"], where),
         bag_label=bag_label or "unk",
-        instance_id="" if instance_id is None else _text(instance_id, names["instance_id"], where),
+        instance_id="" if instance_id is None else _identity(instance_id, names["instance_id"], where),
         where=where,
     )
 
 
-def _entity(value: object, name: str, where: str) -> Entity:
+_ENTITY_KEYS = ("word", "name", "guid", "id", "type", "start", "end", "pos")
+
+
+def _entity(
+    value: object, name: str, where: str, sentence: str, tokens: Sequence[str] | None, unknown: set[str]
+) -> Entity:
     if not isinstance(value, dict):
         value = {"word": value}
-    elif "word" not in value:
+    elif "word" not in value and "name" not in value:
         raise RecordError(
             f"{where}: `{name}` has no key `word`; it has {', '.join(map(repr, value)) or 'none'}."
         )
-    word = _text(value["word"], name, where)
-    guid, kind_of = (
-        _text(value[key], f"{name}.{key}", where) if value.get(key) not in (None, "") else ""
-        for key in ("guid", "type")
-    )
-    return Entity(guid or "word:" + " ".join(word.casefold().split()), word, kind_of)
+    new = [key for key in value if key not in _ENTITY_KEYS and f"{name}.{key}" not in unknown]
+    if new:
+        unknown.update(f"{name}.{key}" for key in new)
+        logger.warning("%s: keys of `%s` that are not known are left out: %s.", where, name, ", ".join(new))
+    word = _text(value.get("word", value.get("name")), name, where)
+    guid = value.get("guid") if value.get("guid") not in (None, "") else value.get("id")
+    guid = "" if guid in (None, "") else _identity(guid, f"{name}.guid", where)
+    kind_of = _text(value["type"], f"{name}.type", where) if value.get("type") not in (None, "") else ""
+    start, end = _place(value, name, where, word, sentence, tokens)
+    return Entity(guid or "word:" + " ".join(word.casefold().split()), word, kind_of, start, end)
+
+
+def _place(
+    value: dict[str, Any], name: str, where: str, word: str, sentence: str, tokens: Sequence[str] | None
+) -> tuple[int | None, int | None]:
+    """The character offsets of an entity where its record has some; what stands there must be its word."""
+    place = value.get("pos")
+    if place is None:
+        place = [value.get("start"), value.get("end")]
+    if isinstance(place, list | tuple) and list(place) in ([None, None], [-1, -1]):
+        return None, None
+    if not isinstance(place, list | tuple) or len(place) != 2 or not all(type(at) is int for at in place):
+        raise RecordError(f"{where}: the place of `{name}` must be two integers; got {place!r:.60}.")
+    start, end = place
+    size = len(sentence if tokens is None else tokens)
+    if not 0 <= start < end <= size:
+        raise RecordError(
+            f"{where}: the place of `{name}`, {start} to {end} (exclusive), is not within {size}."
+        )
+    if tokens is not None:
+        start, end = token_span(tokens, start, end)
+    if not same_words(word, sentence[start:end]):
+        raise RecordError(
+            f"{where}: `{name}` is {word!r}, but {sentence[start:end]!r} stands at its place, {place[0]} to "
+            f"{place[1]} (exclusive). Are the offsets those of tokens, or shifted by one? They count "
+            "characters, or tokens where the sentence is a list of them."
+        )
+    return start, end
+
+
+def _identity(value: object, name: str, where: str) -> str:
+    """An id: a string, or an integer as its digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return _text(value, name, where)
 
 
 def _text(value: object, name: str, where: str) -> str:

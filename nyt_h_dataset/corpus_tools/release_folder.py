@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..about import ABOUT_FILE, About
 from ..schema import BAG_LABEL_FILE, BAG_LABELS, DATA_FILES, NEGATIVE_RELATION, RECORD_FILES, RELATION_FILE
 
 
@@ -37,6 +38,10 @@ class ReleaseWriter:
         self._files[name].write(json.dumps(record, ensure_ascii=False) + "\n")
         self.num_rows[name] += 1
 
+    def write_about(self, about: About) -> None:
+        """Write what the data say of themselves."""
+        (self.folder / ABOUT_FILE).write_text(about.to_json(), encoding="utf-8")
+
     def write_labels(self, relations: list[str]) -> None:
         """Write the label files; `relations` are all names in id order, the negative one first."""
         for name, labels in ((RELATION_FILE, relations), (BAG_LABEL_FILE, list(BAG_LABELS))):
@@ -56,7 +61,10 @@ def release_folder(out: str | os.PathLike[str], *, overwrite: bool = False) -> I
     # It brings the libraries of cards along, which reading NYT-H does without.
     from hub_cards import staged_folder
 
-    with staged_folder(out, overwrite=overwrite, replaceable=DATA_FILES) as folder, ExitStack() as stack:
+    with (
+        staged_folder(out, overwrite=overwrite, replaceable=(*DATA_FILES, ABOUT_FILE)) as folder,
+        ExitStack() as stack,
+    ):
         files = {
             name: stack.enter_context(open(folder / name, "w", encoding="utf-8", newline="\n"))
             for name in RECORD_FILES

@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-import datasets
-
-from ..archive import find_archive, unpack
+from ..about import MARKER_FILE
 from ..schema import (
     BAG_LABEL_FILE,
     BAG_LABELS,
@@ -38,7 +36,6 @@ from .plan import FULL_SIZES, FullCorpus
 from .sentences import BagMaker, Row
 
 SPANS_FILE = "true_spans.jsonl"
-MARKER_FILE = "SYNTHETIC.md"
 _MARKER = """\
 # Synthetic data
 
@@ -177,21 +174,3 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     finally:
         shutil.rmtree(beside)
     return SampleInfo(out, seed, size, dict(SIZES[size]))
-
-
-def is_synthetic(
-    data_dir: str | os.PathLike[str], *, cache_dir: str | os.PathLike[str] | None = None
-) -> bool:
-    """Return whether the data in `data_dir`, as for `load_nyt_h`, were written by `write_sample`.
-
-    An archive is unpacked below `cache_dir` (default: the cache of `datasets`), where loading unpacks it.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     is_synthetic(folder), is_synthetic(write_sample(folder, size="tiny").path)
-    (False, True)
-    """
-    root = Path(os.path.abspath(os.path.expanduser(data_dir)))
-    archive = find_archive(root)
-    if archive is not None:
-        root = unpack(archive, cache_dir or datasets.config.HF_DATASETS_CACHE)
-    return any((folder / MARKER_FILE).is_file() for folder in (root, root / "data"))

@@ -36,16 +36,18 @@ def test_a_file_replaced_while_the_cache_is_built_is_noticed(
     """Before it is read (all rows of it would be new, the key old) and when it was read already."""
     real = getattr(NytH, method)
 
-    def replace_first(self, *args):
+    def replace_first(self, *args, **options):
         if "Friday" not in (folder.path / name).read_text():
             replace(folder.path / name)
-        return real(self, *args)
+        return real(self, *args, **options)
 
     monkeypatch.setattr(NytH, method, replace_first)
     with pytest.raises(DataError, match="was replaced or written to while"):
         load_nyt_h(folder.path, config, cache_dir=cache)
     assert not files(cache)
-    assert len(load_nyt_h(folder.path, config, cache_dir=cache, split="test")) == 2
+    assert len(load_nyt_h(folder.path, config, cache_dir=cache, split="test")) == (
+        1 if config == "bag" else 2
+    )
 
 
 def test_a_file_that_grows_while_it_is_read_is_named(folder):
@@ -180,6 +182,6 @@ def test_two_processes_at_once_both_succeed_and_one_builds(folder, cache, tmp_pa
         assert run.returncode == 0, err[-2000:]
         printed.append(out.strip().split(" ", 1))
     assert sorted(count for count, _ in printed) == ["0", "1"]
-    assert printed[0][1] == printed[1][1] == "{'na': 3, 'test': 2, 'train': 3, 'validation': 1}"
+    assert printed[0][1] == printed[1][1] == "{'na': 1, 'test': 1, 'train': 1, 'validation': 1}"
     assert not list(cache.rglob(".unpacking*"))
     assert not list(cache.rglob("*.incomplete"))

@@ -138,7 +138,7 @@ def test_another_checksum_is_refused_and_the_file_removed(server, tmp_path):
 
 def test_a_web_page_in_its_place_is_refused(server, tmp_path):
     server.content = b"<html>Quota exceeded</html>"
-    with pytest.raises(ValueError, match=r"not a tar archive; it begins with b'<html>Quota.* It was removed"):
+    with pytest.raises(ValueError, match=r"not a tar archive; .*b'<html>Quota.* It was removed"):
         download_nyt_h(tmp_path, url=server.url, quiet=True)
     assert names(tmp_path) == []
 
@@ -216,3 +216,24 @@ def test_the_command_shows_progress_and_prints_the_checksum(server, archive, tmp
     assert f"SHA-256: {digest}\n" in shown.out
     assert main([*words, "--sha256", "0" * 64]) == 2
     assert "nyt-h-dataset: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.999])
+def test_an_archive_that_is_there_and_cut_off_is_fetched_again(server, archive, tmp_path, share):
+    (tmp_path / "nyt-h.tar.bz2").write_bytes(archive[: int(len(archive) * share)])
+    info = download_nyt_h(tmp_path, url=server.url, quiet=True)
+    assert not info.was_there
+    assert info.path.read_bytes() == archive
+
+
+def test_a_download_that_is_cut_off_is_refused_and_removed(server, archive, tmp_path):
+    server.content = archive[:-20]
+    with pytest.raises(ValueError, match="cut off or damaged"):
+        download_nyt_h(tmp_path, url=server.url, quiet=True)
+    assert names(tmp_path) == []
+
+
+def test_the_archive_is_a_file_like_any_other(server, tmp_path):
+    path = download_nyt_h(tmp_path, url=server.url, quiet=True).path
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode

@@ -51,6 +51,7 @@ def words_at(sentence, spans):
         ("Bonn", " Bonn ", [0]),
         ("Bonn", "", []),
         ("Bonn", "  ", []),
+        ("in 5,Paris", "Paris", [5]),
     ],
 )
 def test_written_mentions_stand_at_token_boundaries(sentence, word, starts):
@@ -80,6 +81,7 @@ def test_written_mentions_stand_at_token_boundaries(sentence, word, starts):
         ("BONNER", "Bonn", []),
         ("\u0301Bonn", "bonn", []),
         ("Bonn", "\u0301", []),
+        ("HA HA HA", "ha ha", ["HA HA", "HA HA"]),
     ],
 )
 def test_folded_mentions_map_back_to_the_sentence(sentence, word, found):
@@ -154,3 +156,41 @@ def test_the_real_positions_are_met_wherever_there_is_one_mention_of_each(real_d
         if (found.head, found.tail) != case.true:
             assert overlap(*case.true)
             assert not overlap(found.head, found.tail)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "head", "tail", "spans"),
+    [
+        ("北京是中国的首都。", "北京", "中国", ((0, 2), (3, 5))),
+        ("ソニーは東京にある", "ソニー", "東京", ((0, 3), (4, 6))),
+        ("Sonyは東京", "Sony", "東京", ((0, 4), (5, 7))),
+        ("กรุงเทพเป็นเมืองหลวงของประเทศไทย", "กรุงเทพ", "ประเทศไทย", ((0, 7), (23, 32))),
+        ("서울은 대한민국의 수도이다", "서울", "대한민국", ((0, 2), (4, 8))),
+        ("삼성전자와 LG는", "LG", "삼성전자", ((6, 8), (0, 4))),
+        # A Korean name does not begin inside a word, nor end before what is no particle.
+        ("이은하는 서울에 은하수", "은하", "서울", ((-1, -1), (5, 7))),
+    ],
+)
+def test_text_without_blanks_and_with_glued_particles(sentence, head, tail, spans):
+    """USER_REPORTS 57."""
+    found = locate(sentence, head, tail)
+    assert (found.head, found.tail) == spans
+    assert found.status == (3 if (-1, -1) in spans else 0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "head", "tail", "spans"),
+    [
+        ("J. K. Rowling left Bonn .", "J.K. Rowling", "Bonn", ((0, 13), (19, 23))),
+        ("J.K. Rowling left Bonn .", "J. K. Rowling", "Bonn", ((0, 12), (18, 22))),
+        ("Ann joined Hewlett Packard .", "Ann", "Hewlett-Packard", ((0, 3), (11, 26))),
+        ("Ann joined HEWLETT - PACKARD .", "Ann", "Hewlett Packard", ((0, 3), (11, 28))),
+    ],
+)
+def test_hyphens_and_blanks_are_overlooked_last_and_that_is_a_guess(sentence, head, tail, spans):
+    assert locate(sentence, head, tail) == (*spans, 1)
+
+
+def test_what_can_be_found_with_its_hyphen_is_not_guessed():
+    assert locate("Hewlett Packard and Hewlett-Packard by Ann", "Hewlett-Packard", "Ann").head == (20, 35)
+    assert locate("in New Jersey , J.K. left", "J. Ken", "Jersey").status == 3

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nyt_h_dataset import records
-from nyt_h_dataset.record_lines import COLUMNS, check_line
+from nyt_h_dataset.record_lines import COLUMNS, SPAN_COLUMNS, check_line
 from nyt_h_dataset.records import RecordError, read_ahead, read_blocks, shards
 
 ENTITY = {"guid": "/guid/1", "word": "Ann", "type": "/people/person"}
@@ -24,7 +24,7 @@ def read(path, *, shard_bytes=1 << 26, block_bytes=1 << 23):
     found = []
     for shard in shards(str(path), 0, shard_bytes=shard_bytes):
         for block in read_blocks(shard, block_bytes=block_bytes):
-            found += [tuple(row[name] for name in COLUMNS) for row in block.columns.to_pylist()]
+            found += [tuple(row.values()) for row in block.columns.to_pylist()]
     return found
 
 
@@ -86,7 +86,7 @@ def test_extra_keys_of_any_kind_are_kept_out(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(line(0, extra=1) + "\n" + line(1, extra="text") + "\n" + line(2, other={"a": []}) + "\n")
     (block,) = read_blocks(shards(str(path), 0)[0])
-    assert block.columns.column_names == list(COLUMNS)
+    assert block.columns.column_names == [*COLUMNS, *SPAN_COLUMNS]
     assert sorted(block.extra_keys) == ["extra", "other"]
 
 

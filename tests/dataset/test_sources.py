@@ -2,6 +2,11 @@
 
 import io
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -284,3 +289,45 @@ def test_faults_of_records_in_arrays_have_line_and_number(folder, cache, tmp_pat
         (older / "train" / "test.json").write_text(content)
         with pytest.raises(ValueError, match=r"test\.json holds no records"):
             load_nyt_h(older, cache_dir=cache)
+
+
+@pytest.mark.parametrize("damage", ["removed", "cut", "all removed"])
+def test_an_unpacked_file_that_is_lost_is_unpacked_again(folder, cache, tmp_path, damage):
+    archive = pack(tmp_path / "nyt-h.tar.bz2", folder.path)
+    load_nyt_h(archive, cache_dir=cache)
+    (unpacked,) = (cache / "nyt_h_archives").iterdir()
+    if damage == "removed":
+        (unpacked / "data" / "dev.json").unlink()
+    elif damage == "cut":
+        (unpacked / "data" / "dev.json").write_text("")
+    else:
+        shutil.rmtree(unpacked / "data")
+    assert ids(load_nyt_h(archive, cache_dir=cache, split="validation")) == ["DEV#0"]
+    assert (unpacked / "data" / "dev.json").read_bytes() == (folder.path / "dev.json").read_bytes()
+    assert list((cache / "nyt_h_archives").iterdir()) == [unpacked]
+
+
+def test_what_a_killed_process_was_unpacking_is_removed_and_nothing_else(folder, cache, tmp_path):
+    archive = pack(tmp_path / "nyt-h.tar.bz2", folder.path)
+    code = (
+        "import os, sys, tarfile\n"
+        "tarfile.TarFile.extract = lambda *_, **__: os.kill(os.getpid(), 9)\n"
+        "from nyt_h_dataset import load_nyt_h; load_nyt_h(sys.argv[1], cache_dir=sys.argv[2])"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(archive), str(cache)], check=False)
+    assert run.returncode == -9
+    unpacked = cache / "nyt_h_archives"
+    (left,) = unpacked.iterdir()
+    mine = unpacked / re.sub(r"\.\d+\.", f".{os.getpid()}.", left.name)
+    mine.mkdir()
+    load_nyt_h(archive, cache_dir=cache)
+    assert not left.exists()
+    assert mine.exists(), "of a process that runs"
+
+
+def test_a_shared_cache_can_be_read_by_others(folder, cache, tmp_path):
+    load_nyt_h(pack(tmp_path / "nyt-h.tar.bz2", folder.path), cache_dir=cache)
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in [cache / "nyt_h_archives", *(cache / "nyt_h_archives").rglob("*")]:
+        assert path.stat().st_mode & 0o777 == (0o777 if path.is_dir() else 0o666) & ~mask, path

@@ -38,11 +38,12 @@ REPLACED = {
     # The authors' server, and the counts of the published data, which a sample has not.
     r"download --out nyt-h": r"download --out nyt-h --quiet --url $ARCHIVE",
     r"verify --data_dir nyt-h": r"verify --data_dir nyt-h || [ $? = 1 ]",
-    # Training: the same flags, two steps instead of epochs, the demo's encoder instead of one of the Hub.
-    r"--num_train_epochs \d+": "--max_steps 2",
+    # Training: the same flags, two steps instead of epochs, one seed instead of three, no pictures; the
+    # demo's encoder instead of one of the Hub. An experiment is many of these, and has tests of its own.
+    r"--num_train_epochs \d+": "--max_steps 2 --no_figures",
     r"bert-base-uncased": "demo-output/encoder --max_steps 2",
-    r"--seeds 9 148 378": "--seeds 9 148",
-    r"--output_dir small --num_workers 2": "--output_dir small --dry_run",
+    r"--seeds 9 148 378": "--seeds 9",
+    r"finetune.experiments (.*) --num_workers 2": r"finetune.experiments \1 --help",
     # The Hub on loopback takes a token from the environment and knows one user.
     r"hf auth login": "hf auth whoami",
     r"\buser/": "tester/",
@@ -114,6 +115,7 @@ def publish_archive(hub: HubServer, folder: Path) -> str:
     return f"{hub.url}/datasets/tester/archive/resolve/main/nyt-h.tar.bz2"
 
 
+@pytest.mark.slow
 def test_every_command_of_every_page_in_one_shell(hub: HubServer, clone: Path, tmp_path: Path) -> None:
     environment = hub.environment(tmp_path / "home") | {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",

@@ -79,30 +79,28 @@ def roberta_tokenizer() -> PreTrainedTokenizerFast:
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 
 
+# A finished run knows its encoder by its path: workers that share runs share encoders.
 @pytest.fixture(scope="session")
-def bert_folder(bert_tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bert")
-    torch.manual_seed(1)
-    BertModel(
-        BertConfig(vocab_size=len(bert_tokenizer), max_position_embeddings=64, **SHAPE)
-    ).save_pretrained(folder)
-    bert_tokenizer.save_pretrained(folder)
-    return folder
+def bert_folder(bert_tokenizer: BertTokenizer, made_once: MadeOnce) -> Path:
+    def write(folder: Path) -> None:
+        torch.manual_seed(1)
+        config = BertConfig(vocab_size=len(bert_tokenizer), max_position_embeddings=64, **SHAPE)
+        BertModel(config).save_pretrained(folder)
+        bert_tokenizer.save_pretrained(folder)
+
+    return made_once("bert", write)
 
 
 @pytest.fixture(scope="session")
-def roberta_folder(
-    roberta_tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    folder = tmp_path_factory.mktemp("roberta")
-    torch.manual_seed(1)
-    pad = roberta_tokenizer.pad_token_id
-    config = RobertaConfig(
-        vocab_size=len(roberta_tokenizer), max_position_embeddings=64 + pad + 1, pad_token_id=pad, **SHAPE
-    )
-    RobertaModel(config).save_pretrained(folder)
-    roberta_tokenizer.save_pretrained(folder)
-    return folder
+def roberta_folder(roberta_tokenizer: PreTrainedTokenizerFast, made_once: MadeOnce) -> Path:
+    def write(folder: Path) -> None:
+        torch.manual_seed(1)
+        pad = roberta_tokenizer.pad_token_id
+        sizes = {"vocab_size": len(roberta_tokenizer), "max_position_embeddings": 64 + pad + 1}
+        RobertaModel(RobertaConfig(pad_token_id=pad, **sizes, **SHAPE)).save_pretrained(folder)
+        roberta_tokenizer.save_pretrained(folder)
+
+    return made_once("roberta", write)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from hub_cards.__main__ import main
 from hub_cards.upload import MANIFEST
 from tests.hub_clients import LOAD_METRIC, RUN_BLOCKS, run_client, run_command
 from tests.hub_server import TOKEN
-from weighted_f1_metric import f1_family, score_track
+from weighted_f1_metric import f1_family, parse_signature, score_track
 
 FOLDER = Path(weighted_f1_metric.__file__).parent
 REPO = "tester/weighted_f1_metric"
@@ -79,6 +79,7 @@ def test_pushed_and_loaded_back(hub, folder, tmp_path):
     found, shown = run_client(LOAD_METRIC + RUN_BLOCKS, asked, environment=environment, folder=tmp_path)
     tracks = {track: given for track, given in COMPUTATIONS.items() if track != "default"}
     expected = {track: score_track(track=track, **given) for track, given in tracks.items()}
+    assert parse_signature(found["default"].pop("signature"))
     assert found == {"default": f1_family(**FAMILY), **expected}
 
     promised = re.findall(r"^print\(.*\)  # (.*)$", "\n".join(blocks), re.MULTILINE)

@@ -121,11 +121,6 @@ def test_strings_against_integers():
             ValueError,
             "`groups` must map every positive label; it lacks 'b'",
         ),
-        (
-            {"groups": {"a": "x", "b": "y", "NA": "z"}, "negative_label": "NA"},
-            ValueError,
-            "maps the negative label 'NA'",
-        ),
         ({"groups": {"a": "x", "b": 1, "NA": "z"}}, TypeError, "groups must be all str or all int"),
     ],
 )

@@ -96,12 +96,12 @@ def small_data(draw, num_systems=1):
 
 
 def _completions(inputs, systems, unk):
-    """Every way to answer the open pairs, as judgments of rows."""
+    """Every way to answer the open pairs, as judgments of rows; an unk beside a yes decides nothing."""
     key = "bag_id" if inputs["track"] == "bag2bag" else "instance_id"
     rows_of = {}
     for row in inputs["references"]:
         rows_of.setdefault(row[key], []).append(row)
-    waiting = []
+    waiting, settled = [], []
     for unit, rows in rows_of.items():
         said = {
             name for system in systems for record in system if record[key] == unit for name in record["pred"]
@@ -110,15 +110,15 @@ def _completions(inputs, systems, unk):
             labels = {row["bag_label"] for row in rows if row["relation"] == name}
             if not labels and name in said:
                 waiting.append([(row["instance_id"], name) for row in rows])
-            elif unk == "open" and "unk" in labels and "yes" not in labels:
+            elif unk == "open" and "unk" in labels:
                 ids = [
                     (r["instance_id"], name) for r in rows if (r["relation"], r["bag_label"]) == (name, "unk")
                 ]
-                waiting.append(ids)
+                (settled if "yes" in labels else waiting).append(ids)
     for answers in itertools.product(("yes", "no"), repeat=len(waiting)):
         yield [
             {"instance_id": number, "relation": name, "answer": answer}
-            for answer, pairs in zip(answers, waiting, strict=True)
+            for answer, pairs in [*zip(answers, waiting, strict=True), *(("no", pairs) for pairs in settled)]
             for number, name in pairs
         ]
 

@@ -48,7 +48,7 @@ def without(rows, key):
             r"`bag_id` in `references` must be a string.*\['b0'\]",
         ),
         (lambda r: changed(r, relation="likes"), ValueError, r"rel2id.json\) lacks: 'likes'"),
-        (lambda r: changed(r, relation=3), TypeError, "relation name .str., as in test.json; got 3.*int2str"),
+        (lambda r: changed(r, relation=3), TypeError, "relation name .str., as in test.json; got 3.*rel2id"),
         (lambda r: changed(r, instance_id="i1"), ValueError, "instance_ids more than once: 'i1'"),
         (
             lambda r: without(r, "bag_label"),
@@ -56,7 +56,7 @@ def without(rows, key):
             "4 of 4 records in `references` lack the key 'bag_label'",
         ),
         (lambda r: [], ValueError, "`references` is empty"),
-        (lambda r: "rows", TypeError, "`references` must be records or a dict of columns; got str"),
+        (lambda r: "rows", TypeError, "`references` must be records, columns or a table; got str"),
         (lambda r: [["i0"]], TypeError, r"references\[0\] is \['i0'\]"),
         (lambda r: {"instance_id": ["i0"]}, ValueError, "`references` lacks the column 'bag_id', 'relation'"),
         (
@@ -170,7 +170,7 @@ def test_scores_of_rows_of_different_lengths(rows):
         ({"truths": "manual"}, ValueError, "`truths` must be one of 'dsgt', 'magt', 'magt_ds_scope'"),
         ({"truths": ("dsgt", "dsgt")}, ValueError, "'auto' or distinct prefixes"),
         ({"truths": None}, TypeError, "`truths` must be 'auto', a prefix or several; got None"),
-        ({"relations": None}, TypeError, "`relations` must be a list of relation names"),
+        ({"relations": None}, TypeError, "Name the `relations`"),
         ({"truths": ()}, ValueError, "'auto' or distinct prefixes"),
         ({"relations": []}, ValueError, "`relations` is empty"),
         ({"relations": ["NA", *RELATIONS]}, ValueError, "holds the negative relation 'NA'"),
@@ -189,6 +189,6 @@ def test_bad_options(rows, options, error, message):
 
 
 def test_sentences_are_needed_to_join_by_them(rows):
-    with pytest.raises(ValueError, match="lack the key 'sentence'"):
+    with pytest.raises(ValueError, match="4 of 4 have none or a blank one"):
         score(without(rows, "sentence"), sent(*GOOD), by="sentences")
     assert score(without(rows, "sentence"), sent(*GOOD))["num_twins"] is None

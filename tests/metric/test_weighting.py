@@ -17,6 +17,21 @@ def test_a_class_without_support_has_no_weight(scheme):
     assert np.all(weights[[0, 2]] > 0)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        ("weighted", [16, 1]),
+        ("dodrans", [8, 1]),
+        ("entropy", [16 * math.log(2), math.log(32)]),
+        ("macro", [1, 1]),
+        ("n^0.5", [4, 1]),
+    ],
+)
+def test_weights_by_hand(scheme, expected):
+    """16^(3/4) = 8; of 32 rows, 16 are a half."""
+    assert class_weights([16, 1], scheme, total=32).tolist() == pytest.approx(expected)
+
+
 def test_a_function_may_leave_classes_out():
     assert class_weights([4, 2, 1], lambda n: n >= 2).tolist() == [1, 1, 0]
 

@@ -69,6 +69,7 @@ def pip(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.registry
 @pytest.mark.parametrize("part", ["weighted_f1_metric", "leaderboard"])
 def test_the_requirements_resolve_for_the_python_of_the_card(part, registry, tmp_path):
     """As the Hub builds it: the Python of the card, its Gradio with login, then requirements.txt."""

@@ -10,17 +10,21 @@ from typing import Any
 
 from ..significance.comparison import Comparison, compare_runs, f1_measure
 from ..significance.rank_agreement import RankAgreement, rank_systems
-from ..significance.run_measures import Run
+from ..significance.run_measures import Run, check_comparable
 from ..table import Table
 from ..tables import against_reference, agreement_table, disagreements, rank_disagreements
 from ..units import truth_name
+from .compare_predictions import run_compare_predictions
 from .files import write_json
+from .flags import add_label_flags, add_track_flags
 from .run_files import read_systems
 
 _DESCRIPTION = (
     "Compare systems over their runs (seeds). Two systems: per ground truth a table with mean, standard "
     "deviation, Welch's p, Holm's correction, Cohen's d and Hedges' g, and in words where averages or truths "
-    "disagree on who is better. More systems: how each average and truth ranks them, with Kendall's tau."
+    "disagree on who is better. More systems: how each average and truth ranks them, with Kendall's tau. "
+    "Prediction files (with --track, --rel2id and --test, or with --gold) are compared on the same data: "
+    "intervals from draws of bags, p-values from exchanges of whole bags."
 )
 
 
@@ -33,13 +37,20 @@ def add_compare_parser(subparsers: Any) -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="results files (A/*.json B/*.json: a run a file, a system a folder) or output folders of "
-        "fine-tuning",
+        help="results files (A/*.json B/*.json: a run a file, a system a folder), output folders of "
+        "fine-tuning, or prediction files",
     )
     parser.add_argument(
         "--names", nargs="+", metavar="NAME", help="names of the systems, in the order of PATH"
     )
     parser.add_argument("--json", metavar="FILE", help="write every number")
+    paired = parser.add_argument_group("prediction files")
+    add_track_flags(paired)
+    add_label_flags(paired)
+    paired.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    paired.add_argument(
+        "--n_resamples", type=int, default=10_000, metavar="N", help="draws and exchanges (default: 10000)"
+    )
     parser.set_defaults(run=run_compare)
     return parser
 
@@ -51,6 +62,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
         FileNotFoundError: As `read_systems`.
         ValueError: Fewer than two systems, a wrong number of names, or as `compare_runs`.
     """
+    if arguments.gold or arguments.track or arguments.test:
+        return run_compare_predictions(arguments)
     systems = read_systems(arguments.paths)
     if len(systems) < 2:
         raise ValueError(
@@ -64,6 +77,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
                 f"got {', '.join(arguments.names)}."
             )
         systems = dict(zip(arguments.names, systems.values(), strict=True))
+    check_comparable(systems)  # here, so that messages call the systems by their names
     pairs = {
         (a, b): compare_runs(runs_a=systems[a], runs_b=systems[b])
         for a, b in itertools.combinations(systems, 2)

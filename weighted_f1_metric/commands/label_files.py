@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..columns import first_repeat
+from ..columns import repeated_ids
 from ..validation import quoted
 from .files import json_values, read_text
 
@@ -172,7 +172,10 @@ def _rows(text: str, path: Any) -> list[Row]:
         rows = [(number, list(map(_unquoted, cells))) for number, cells in enumerate(split, start=1)]
         return _checked_rows(rows, path)
     for separator in ";,":
-        first = next(csv.reader(lines[:1], delimiter=separator))
+        try:
+            first = next(csv.reader(lines[:1], delimiter=separator))
+        except csv.Error:  # a cell longer than the reader takes: no table
+            continue
         if len(first) < 2 or not _balanced(first):
             continue
         # A file that says what it is has rows of one width; other text may have commas in its labels.
@@ -238,7 +241,7 @@ def _from_table(
     if id_column is None or id_column == column:
         return labels, None
     ids = [cells[id_column].strip() for _, cells in body]
-    return labels, None if first_repeat(ids) else ids
+    return labels, None if repeated_ids(ids) else ids
 
 
 def _label_column(

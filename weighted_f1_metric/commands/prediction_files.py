@@ -15,11 +15,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..row_sources import REFERENCE_KEYS
 from ..validation import is_integer, quoted
 from .files import read_json, read_json_records, write_text
 
 HINT = "NYT-H is published at https://github.com/Spico197/NYT-H."
-REFERENCE_KEYS = ("instance_id", "bag_id", "relation", "bag_label")
 
 
 def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

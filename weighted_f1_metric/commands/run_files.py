@@ -52,8 +52,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"No results at {str(path)!r}: there is no such file or folder.")
-    seeds = [file for file in path.glob(f"seed-*/{RUN_FILE}") if _SEED_FOLDER.fullmatch(file.parent.name)]
-    found = sorted(seeds, key=lambda file: int(file.parent.name.removeprefix("seed-"))) or sorted(
+    found = seed_folders(path, RUN_FILE) or sorted(
         file for file in path.glob("*.json") if file.name != ARGUMENTS_FILE
     )
     if not found:
@@ -61,6 +60,12 @@ def _files(path: Path) -> list[Path]:
             f"No results in the folder {str(path)!r}: it has neither seed-<n>/{RUN_FILE} nor *.json files."
         )
     return found
+
+
+def seed_folders(folder: Path, name: str) -> list[Path]:
+    """Return the files of one name in the seed-<n> folders of a run, by seed."""
+    files = [file for file in folder.glob(f"seed-*/{name}") if _SEED_FOLDER.fullmatch(file.parent.name)]
+    return sorted(files, key=lambda file: int(file.parent.name.removeprefix("seed-")))
 
 
 def _names(folders: list[Path]) -> list[str]:

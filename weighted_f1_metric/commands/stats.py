@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
 
-from ..label_statistics import label_statistics, statistics_table
+from ..label_statistics import label_statistics, statistics_table, undirected
 from ..validation import quoted
 from .files import write_json
 from .label_files import read_label_file
@@ -36,6 +35,11 @@ def add_stats_parser(subparsers: Any) -> argparse.ArgumentParser:
         action="store_true",
         help="join the two directions of a relation, written R(e1,e2), R(e2,e1)",
     )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="join the files into one row, as [B] describes a data set as a whole",
+    )
     parser.add_argument("--json", metavar="FILE", help="write every number")
     parser.set_defaults(run=run_stats)
     return parser
@@ -53,10 +57,9 @@ def run_stats(arguments: argparse.Namespace) -> int:
     """
     columns = {path: read_label_file(path, key=arguments.key) for path in dict.fromkeys(arguments.files)}
     if arguments.undirected:
-        columns = {
-            path: [re.sub(r"\(e[12],e[12]\)$", "", label) for label in labels]
-            for path, labels in columns.items()
-        }
+        columns = {path: [undirected(label) for label in labels] for path, labels in columns.items()}
+    if arguments.together:
+        columns = {" + ".join(columns): [label for labels in columns.values() for label in labels]}
     without = [path for path, labels in columns.items() if arguments.negative not in labels]
     if arguments.negative is not None and len(without) == len(columns):
         found = sorted(set().union(*columns.values()))

@@ -7,14 +7,15 @@ of each kind. Rows without bags are bags of one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..columns import Label, read_label_set, read_labels
+from ..columns import Label, read_label_set, read_labels, wrong_label
 from ..counts import class_counts
 from ..track_statistics import TrackStatistics
 from ..validation import quoted
@@ -141,6 +142,27 @@ def differences_by_bag(
     return BagCounts(classes, ("",), *kinds), own
 
 
+def label_matrices(
+    *, predictions: Sequence[Any], references: Any, bags: Any = None, **options: Any
+) -> tuple[tuple[Label, ...], list[Any]]:
+    """Return the classes of several systems, and for each its counts per bag, sparse (num_bags, 3 C + 1).
+
+    Args:
+        predictions: One label column per system.
+        references: As in `class_counts`.
+        bags: As in `counts_by_bag`.
+        options: As in `counts_by_bag`.
+
+    Raises:
+        TypeError: As `class_counts`.
+        ValueError: As `counts_by_bag`; systems with different numbers of predictions.
+    """
+    classes, (gold, *systems), class_of = _encoded([references, *predictions], options)
+    number = bag_numbers(bags, len(gold))
+    matrices = [_row_matrix(gold, system, class_of, len(classes)) for system in systems]
+    return classes, matrices if number is None else [summed_by_bag(rows, number) for rows in matrices]
+
+
 def bag_numbers(bags: Any, num_rows: int) -> IntArray | None:
     """Return the bags as numbers from 0 on, one per row; None for None.
 
@@ -151,6 +173,8 @@ def bag_numbers(bags: Any, num_rows: int) -> IntArray | None:
     if bags is None:
         return None
     ids = read_labels(bags, "bags")
+    if isinstance(ids, list) and not all(isinstance(bag, str) for bag in ids):
+        raise wrong_label(ids, "bags")
     if len(ids) != num_rows:
         raise ValueError(f"`bags` must name the bag of every row; got {len(ids)} ids for {num_rows} rows.")
     return _codes([ids])[1][0]
@@ -166,6 +190,13 @@ def _codes(columns: list[Any]) -> tuple[list[Label], list[IntArray]]:
     return values.tolist(), np.split(codes.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
 
 
+def _joined(columns: list[Any]) -> Any:
+    """The rows of all columns one after another."""
+    if len(columns) == 1:
+        return columns[0]
+    return list(chain(*columns)) if isinstance(columns[0], list) else np.concatenate(columns)
+
+
 def _encoded(
     columns: list[Any], options: dict[str, Any]
 ) -> tuple[tuple[Label, ...], list[IntArray], IntArray]:
@@ -176,12 +207,21 @@ def _encoded(
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
         raise TypeError(f"Unknown options {quoted(unknown)}; label columns take {quoted(OPTIONS)}.")
-    scored: dict[Label, None] = {}
-    for predictions in columns[1:]:
-        counted = class_counts(predictions=predictions, references=columns[0], **options)
-        scored |= dict.fromkeys(counted.labels)
-    values, codes = _codes([read_labels(column, "labels") for column in columns])
-    classes = tuple(scored)
+    names = ["references", *["predictions"] * (len(columns) - 1)]
+    references, *systems = (read_labels(column, name) for column, name in zip(columns, names, strict=True))
+    for system in systems:
+        if len(system) != len(references):
+            raise ValueError(
+                f"`predictions` and `references` must be equally long; got {len(system)} predictions and "
+                f"{len(references)} references."
+            )
+        if isinstance(system, list) is not isinstance(references, list):
+            raise TypeError("Labels must be all str or all int, in the predictions and in the references.")
+    # All systems at once: a class, the negative one too, may occur in the predictions of one of them only.
+    classes = class_counts(
+        predictions=_joined(systems), references=_joined([references] * len(systems)), **options
+    ).labels
+    values, codes = _codes([references, *systems])
     place = {label: number for number, label in enumerate(classes)}
     groups: Mapping[Any, Label] | None = options.get("groups")
     chosen = None if options.get("labels") is None else set(read_label_set(options["labels"], "labels"))
@@ -275,7 +315,7 @@ def track_counts_by_bag(statistics: TrackStatistics) -> BagCounts:
     unit, relation = np.nonzero(units.distant)
     num_bags = len(units.bag_ids)
     stratum = label_sets(units.unit_bag[unit], relation, num_bags)
-    kinds = kinds_of_bags(_bag_matrix(statistics), np.ones(num_bags, dtype=np.int64), stratum)
+    kinds = kinds_of_bags(track_matrix(statistics), np.ones(num_bags, dtype=np.int64), stratum)
     return BagCounts(units.relations, tuple(statistics.truths), *kinds)
 
 
@@ -287,15 +327,15 @@ def track_differences_by_bag(
 
     Both are statistics of the same references. Bags without a difference are left out.
     """
-    base = _bag_matrix(first)
-    change = _bag_matrix(second) - base
+    base = track_matrix(first)
+    change = track_matrix(second) - base
     ones = np.ones(base.shape[0], dtype=np.int64)
     kinds = kinds_of_bags(change, ones, np.zeros_like(ones), drop_empty=True)
     own = np.asarray(base.T @ ones.astype(np.float64))[None, :]
     return BagCounts(first.units.relations, tuple(first.truths), *kinds), own
 
 
-def _bag_matrix(statistics: TrackStatistics) -> Any:
+def track_matrix(statistics: TrackStatistics) -> Any:
     """Return the counts of each bag, sparse (num_bags, num_truths * (3 C + 1))."""
     from scipy.sparse import csr_array
 

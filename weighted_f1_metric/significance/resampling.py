@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns import Label
+from ..family import depends_on_predictions
 from ..fscore import AveragedScores, averaged_scores
 from ..track_statistics import track_statistics
 from ..validation import check_choice, check_flag, check_real, is_integer
@@ -113,27 +114,43 @@ class FamilyOptions:
         Raises:
             ValueError: An option out of its range.
         """
-        check_choice("entropy_total", self.entropy_total, ("all", "positive"))
         values: dict[str, FloatArray] = {}
         undefined: dict[str, npt.NDArray[np.bool_]] = {}
         for place, truth in enumerate(counts.truths):
             parts = split_counts(sums, len(counts.labels), place)
-            if self.entropy_total == "positive":
-                parts["total"] = parts["support"].sum(axis=-1)
-            families: list[tuple[Any, str]] = [(self.averages, self.macro_over)]
-            if truth:
-                families.append(({"macro_all": "macro"}, "labels"))
-            for averages, macro_over in families:
-                scores = averaged_scores(
-                    **parts,
-                    averages=averages,
-                    beta=self.beta,
-                    zero_division=self.zero_division,
-                    macro_over=macro_over,
-                )
-                prefix = f"{truth}_" if truth else ""
-                values |= {f"{prefix}{name}": value for name, value in scores.values.items()}
-                undefined |= {f"{prefix}{name}": absent for name, absent in scores.undefined.items()}
+            scores = self.scores_of_truth(truth, parts)
+            values |= scores.values
+            undefined |= scores.undefined
+        return AveragedScores(values, undefined)
+
+    def scores_of_truth(self, truth: str, parts: Mapping[str, FloatArray]) -> AveragedScores:
+        """Return the measures of one truth from counts (..., num_classes) and N (...).
+
+        Args:
+            truth: The prefix of the keys, "" without tracks.
+            parts: `true_positives`, `predicted`, `support` and `total`.
+
+        Raises:
+            ValueError: An option out of its range.
+        """
+        check_choice("entropy_total", self.entropy_total, ("all", "positive"))
+        total = parts["support"].sum(axis=-1) if self.entropy_total == "positive" else parts["total"]
+        families: list[tuple[Any, str]] = [(self.averages, self.macro_over)]
+        if truth:
+            families.append(({"macro_all": "macro"}, "labels"))
+        prefix = f"{truth}_" if truth else ""
+        values: dict[str, FloatArray] = {}
+        undefined: dict[str, npt.NDArray[np.bool_]] = {}
+        for averages, macro_over in families:
+            scores = averaged_scores(
+                **{**parts, "total": total},
+                averages=averages,
+                beta=self.beta,
+                zero_division=self.zero_division,
+                macro_over=macro_over,
+            )
+            values |= {f"{prefix}{name}": value for name, value in scores.values.items()}
+            undefined |= {f"{prefix}{name}": absent for name, absent in scores.undefined.items()}
         return AveragedScores(values, undefined)
 
 
@@ -307,15 +324,18 @@ def bootstrap_interval(
 
     Reference: Efron 1979 (percentile bootstrap), with bags as clusters.
     """
-    _check_resampling(seed, n_resamples)
+    check_resampling(seed, n_resamples)
     check_flag("stratify", stratify)
     if check_real("confidence", confidence, low=0.0, high=1.0) in (0.0, 1.0):
         raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
     family = FamilyOptions(averages, beta, zero_division, macro_over, entropy_total)
     if track is None:
+        remark = depends_on_predictions(macro_over, options.get("labels"), options.get("groups"))
+        if remark:  # the systems would be averaged over classes of each other
+            raise ValueError(remark)
         counts = counts_by_bag(predictions=predictions, references=references, bags=bags, **options)
     else:
-        _check_no_bags(bags)
+        check_no_bags(bags)
         statistics = track_statistics(track=track, references=references, predictions=predictions, **options)
         counts = track_counts_by_bag(statistics)
     rng = np.random.default_rng(seed)
@@ -400,9 +420,12 @@ def randomization_test(
 
     Reference: Noreen 1989, "Computer-intensive methods for testing hypotheses" (approximate randomization).
     """
-    _check_resampling(seed, n_resamples)
+    check_resampling(seed, n_resamples)
     family = FamilyOptions(averages, beta, zero_division, macro_over, entropy_total)
     if track is None:
+        remark = depends_on_predictions(macro_over, options.get("labels"), options.get("groups"))
+        if remark:  # the systems would be averaged over classes of each other
+            raise ValueError(remark)
         changes, own = differences_by_bag(
             predictions_a=predictions_a,
             predictions_b=predictions_b,
@@ -411,7 +434,7 @@ def randomization_test(
             **options,
         )
     else:
-        _check_no_bags(bags)
+        check_no_bags(bags)
         shared = {"track": track, "references": references, **options}
         changes, own = track_differences_by_bag(
             track_statistics(predictions=predictions_a, **shared),
@@ -441,7 +464,13 @@ def randomization_test(
     )
 
 
-def _check_resampling(seed: Any, n_resamples: Any) -> None:
+def check_resampling(seed: Any, n_resamples: Any) -> None:
+    """Check the seed and the number of resamples.
+
+    Raises:
+        TypeError: One of them is no int.
+        ValueError: A negative seed, no resample.
+    """
     if not is_integer(seed):
         raise TypeError(
             f"`seed` must be an int, so that the result can be repeated; got {seed!r}. 0 is a seed."
@@ -454,7 +483,12 @@ def _check_resampling(seed: Any, n_resamples: Any) -> None:
         raise ValueError(f"`n_resamples` must be at least 1; got {n_resamples}.")
 
 
-def _check_no_bags(bags: Any) -> None:
+def check_no_bags(bags: Any) -> None:
+    """Check that no bags are given beside a track, which has its own.
+
+    Raises:
+        ValueError: They are.
+    """
     if bags is not None:
         raise ValueError(
             "`bags` goes with label columns; on a track the bags are the bag_ids of the references."

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import read_columns
 from ..fscore import averaged_scores
+from ..row_sources import read_columns
 from ..unit_predictions import read_unit_predictions
 from ..units import Units, read_units
 from ..validation import check_choice, check_real, is_integer, quoted
@@ -107,7 +107,7 @@ def estimate_magt(
     track: str,
     references: Any,
     predictions: Any,
-    relations: Sequence[str],
+    relations: Any = None,
     negative_relation: str = "NA",
     by: str = "rows",
     judgments: Any = None,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
-from nyt_h_dataset import load_nyt_h, write_sample
+from nyt_h_dataset import build_corpus, convert_corpus, load_nyt_h, published, write_sample
 from nyt_h_dataset.__main__ import main
 from nyt_h_dataset.card.export import export_nyt_h
 from nyt_h_dataset.card.verification import Check
@@ -129,33 +129,75 @@ def test_the_metadata_names_configs_features_sizes_task_language_and_licence(exp
         assert info["download_size"] == sum(path.stat().st_size for path in files)
         assert info["dataset_size"] == sum(split["num_bytes"] for split in info["splits"]) > 0
     assert exported.num_rows["sentence"]["test"] == 90
-    assert "@inproceedings{zhu-etal-2020-towards-accurate" in card
 
 
-def test_synthetic_data_are_called_so_and_real_data_are_newswire(card, folder, cache, tmp_path):
+@pytest.fixture
+def nyt_h(folder, monkeypatch):
+    """The folder, with one of its records as the one that the authors' README prints."""
+    record = folder.records["dev.json"][0]
+    example = {key: record[key] for key in ("instance_id", "bag_id", "relation")}
+    for entity in ("head", "tail"):
+        word = record[entity]["word"].lower()
+        example |= {f"{entity}_guid": record[entity]["guid"], f"{entity}_word": word}
+    monkeypatch.setattr(published, "EXAMPLE", example)
+    return folder
+
+
+def test_synthetic_data_are_called_so_and_real_data_are_newswire(card, nyt_h, cache, tmp_path):
     assert "> **Synthetic data.**" in card
     assert DatasetCard(card).data.license == "apache-2.0"
     assert "synthetic" in DatasetCard(card).data.tags
-    export_nyt_h(folder.path, tmp_path / "out", cache_dir=cache, figures=False)
+    assert "zhu-etal" not in card
+    export_nyt_h(nyt_h.path, tmp_path / "out", cache_dir=cache, figures=False)
     real = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "ynthetic" not in real
     assert DatasetCard(real).data.license == "other"
     assert "newswire of the New York Times" in real
     assert "Linguistic Data Consortium" in real
+    assert "@inproceedings{zhu-etal-2020-towards-accurate" in real
 
 
-def test_a_copy_that_is_not_the_published_one_says_so(card, folder, cache, tmp_path, monkeypatch):
+def test_a_corpus_of_ones_own_is_called_what_it_says_of_itself(folder, cache, tmp_path):
+    """Neither NYT-H's title, licence, citation nor its human answers."""
+    rows = [record | {"head": record["head"]["word"], "tail": record["tail"]["word"]} for record in (
+        *folder.records["train_nonna.json"], *folder.records["na_rest.json"],
+    )]  # fmt: skip
+    sources = dict.fromkeys(("train", "validation", "test"), tmp_path / "a.jsonl")
+    for row_id in rows:
+        del row_id["instance_id"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    own = convert_corpus(tmp_path / "own", **sources, name="Bonn-RE", licence="cc-by-4.0").path
+    text = (export_nyt_h(own, tmp_path / "x", cache_dir=cache, figures=False).path / "README.md").read_text()
+    assert DatasetCard(text).data.pretty_name == "Bonn-RE"
+    assert DatasetCard(text).data.to_dict()["license_name"] == "cc-by-4.0"
+    for said in ("cc-by-4.0", "converted from a corpus", "given with the corpus", "judged by: nobody"):
+        assert said in text
+    plain = export_nyt_h(folder.path, tmp_path / "y", cache_dir=cache, figures=False).path / "README.md"
+    for card in (text, plain.read_text()):
+        for untrue in ("New York Times", "Linguistic", "zhu-etal", "judged by humans", "# NYT-H\n", "by row"):
+            assert untrue not in card
+    assert "do not say under which licence" in plain.read_text()
+
+
+def test_data_made_of_the_sample_stay_synthetic(source, cache, tmp_path):
+    built = build_corpus(source, tmp_path / "built", min_train=5, cache_dir=cache).path
+    out = export_nyt_h(built, tmp_path / "out", cache_dir=cache, figures=False)
+    assert out.is_synthetic
+    assert "> **Synthetic data.**" in (out.path / "README.md").read_text()
+
+
+def test_a_copy_that_is_not_the_published_one_says_so(card, nyt_h, cache, tmp_path, monkeypatch):
     """USER_REPORTS 11 and 12: what is called NYT-H has its numbers, or the card says that it has not."""
     assert "published facts" not in card, "synthetic data are announced as such"
-    out = export_nyt_h(folder.path, tmp_path / "a", cache_dir=cache, figures=False).path
+    out = export_nyt_h(nyt_h.path, tmp_path / "a", cache_dir=cache, figures=False).path
     text = (out / "README.md").read_text(encoding="utf-8")
-    assert "**These are not the published data of NYT-H**: 14 of 20 published facts differ" in text
+    assert "**These are not the published data of NYT-H**: 14 of 19 published facts differ" in text
     assert "relations, NA among them 3 (published: 22), train_nonna and na_train rows 3" in text
     monkeypatch.setattr(
         "nyt_h_dataset.card.export.published_checks",
         lambda *_, na: [Check("rows", 3, 3)] if na == "all" else [],
     )
-    out = export_nyt_h(folder.path, tmp_path / "b", cache_dir=cache, figures=False, na="all").path
+    out = export_nyt_h(nyt_h.path, tmp_path / "b", cache_dir=cache, figures=False, na="all").path
     text = (out / "README.md").read_text(encoding="utf-8")
     assert "The 1 published facts about NYT-H hold for these data." in text
     assert "not the published" not in text
@@ -281,12 +323,12 @@ def test_a_folder_that_is_not_empty_is_refused_an_earlier_export_is_replaced(sou
 
 
 def test_a_failure_leaves_the_earlier_export_as_it_was(source, built, tmp_path, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("No space left on device")
 
     out = export_nyt_h(source, tmp_path / "out", cache_dir=built, figures=False).path
     before = (out / "README.md").read_bytes()
-    monkeypatch.setattr("nyt_h_dataset.card.export._write_parquet", fail)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", fail)
     with pytest.raises(OSError, match="No space left"):
         export_nyt_h(source, out, cache_dir=built, na="all", overwrite=True)
     assert (out / "README.md").read_bytes() == before

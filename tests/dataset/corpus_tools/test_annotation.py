@@ -212,9 +212,7 @@ def test_the_older_release_is_not_merged_into(folder, tmp_path):
         (older / name).write_text(json.dumps(folder.records["test.json"]))
     for name in ("rel2id.json", "bag_label2id.json"):
         (older / name).write_bytes((folder.path / name).read_bytes())
-    with pytest.raises(
-        ValueError, match=r"holds the older release's JSON arrays; answers are merged into line"
-    ):
+    with pytest.raises(ValueError, match="older"):
         write_sheet(older, tmp_path / "a.csv")
 
 

@@ -84,8 +84,8 @@ def check_nothing_is_lost(built):
 def test_a_corpus_without_faults_is_only_drawn_anew(corpus, cache):
     built = build(corpus, cache)
     check_nothing_is_lost(built)
-    # A tenth of 41 rows in pairs of two and one.
-    assert built.rows_out["dev.json"] in (4, 5)
+    # A tenth of 41 rows in pairs of two and, once, of one: never more.
+    assert built.rows_out["dev.json"] in (3, 4)
     assert built.rows_out["train_nonna.json"] == 41 - built.rows_out["dev.json"]
     assert built.rows_out["na_train.json"] == built.rows_out["train_nonna.json"]
     assert built.rows_out["na_rest.json"] == 62 - built.rows_out["na_train.json"]
@@ -255,11 +255,6 @@ def test_the_sample_builds_and_counts_add_up(sample, tmp_path, cache):
             ValueError,
             r"no rows are left for dev\.json; a larger `dev_fraction` puts",
         ),
-        (
-            {"dev_fraction": 0.999},
-            ValueError,
-            r"no rows are left for train_nonna\.json; a smaller `dev_fraction`",
-        ),
     ],
 )
 def test_what_cannot_be_built(corpus, cache, options, error, message):
@@ -298,3 +293,21 @@ def test_the_command_builds_and_reports(corpus, cache, capsys):
     assert re.search(r"answers about dropped relations +1\n", shown)
     assert re.search(r"rows read +107\n", shown)
     assert load_nyt_h(path.parent / "out", cache_dir=cache)["validation"].num_rows == 4
+
+
+def test_random_bags_of_train_move_to_test_to_be_judged(sample, cache, tmp_path):
+    built = [
+        build_corpus(sample, tmp_path / str(n), min_train=5, test_bags=n, cache_dir=cache) for n in (0, 20)
+    ]
+    assert built[0].moved_to_test == 0
+    assert built[1].moved_to_test >= 20
+    assert sum(built[1].rows_out.values()) <= sum(built[0].rows_out.values())
+    before, after = (load_nyt_h(b.path, "bag", split="test", cache_dir=cache) for b in built)
+    judged = after.filter(lambda bag: bag["annotated"])
+    assert len(after) - len(judged) == 20
+    pairs = {tuple(bag[e]["guid"] for e in ("head", "tail")) for bag in after}
+    train = load_nyt_h(built[1].path, "bag", split="train", na="none", cache_dir=cache)
+    moved = {tuple(bag[e]["guid"] for e in ("head", "tail")) for bag in after if not bag["annotated"]}
+    assert not moved & {tuple(bag[e]["guid"] for e in ("head", "tail")) for bag in train}
+    assert len(pairs) == len(after)
+    assert len(before) <= len(after)

@@ -40,17 +40,18 @@ def test_na_rows_give_way_to_rows_with_a_relation_and_to_earlier_ones():
 @given(pairs=st.lists(st.integers(0, 9), min_size=1, max_size=60), fraction=st.floats(0.01, 0.99))
 def test_dev_has_the_size_that_was_asked_for(split_by, pairs, fraction):
     pairs = np.array(pairs)
-    chosen = dev_rows(pairs, fraction=fraction, split_by=split_by, seed=0)
+    relations = np.zeros_like(pairs)
+    chosen = dev_rows(pairs, relations, fraction=fraction, split_by=split_by, seed=0)
     target = round(fraction * len(pairs))
     if split_by == "instance":
-        assert chosen.sum() == target
+        assert chosen.sum() == min(target, len(pairs) - 1)
     else:
-        # Whole pairs, and not one more than needed.
+        # Whole pairs, and so many that no other fits; the last pair of a relation stays in train.
         assert not set(pairs[chosen]) & set(pairs[~chosen])
-        smallest = min((pairs == pair).sum() for pair in pairs)
-        assert target <= chosen.sum() < target + np.bincount(pairs).max() or (not target and not chosen.any())
-        assert not chosen.any() or chosen.sum() >= smallest
-    assert (chosen == dev_rows(pairs, fraction=fraction, split_by=split_by, seed=0)).all()
+        others = [(pairs == pair).sum() for pair in set(pairs[~chosen].tolist())]
+        assert chosen.sum() <= target
+        assert len(others) == 1 or chosen.sum() + min(others) > target
+    assert (chosen == dev_rows(pairs, relations, fraction=fraction, split_by=split_by, seed=0)).all()
 
 
 def test_samples_depend_on_the_seed_alone():
@@ -65,7 +66,9 @@ def test_samples_depend_on_the_seed_alone():
         != na_sample(rows, size=10, seed=1).tolist()
     )
     drawn = [
-        dev_rows(rows, fraction=0.1, split_by=how, seed=s) for how in ("pair", "instance") for s in (0, 1)
+        dev_rows(rows, rows % 3, fraction=0.1, split_by=how, seed=s)
+        for how in ("pair", "instance")
+        for s in (0, 1)
     ]
     assert (drawn[0] != drawn[1]).any()
     assert (drawn[2] != drawn[3]).any()
@@ -78,3 +81,15 @@ def test_the_minimum_is_enough():
         for n in (5, 6)
     ]
     assert found == [{}, {"a": "fewer than 6 rows in train"}]
+
+
+@pytest.mark.parametrize("split_by", ["pair", "instance"])
+@pytest.mark.parametrize("seed", range(20))
+def test_no_relation_is_emptied_out_of_train_or_dev(split_by, seed):
+    """A relation of one pair with 150 rows, one of two pairs, one of many."""
+    pairs = np.repeat(np.arange(203), [150, 2, 3, *[5] * 200])
+    relations = np.repeat(np.arange(3), [150, 5, 1000])
+    chosen = dev_rows(pairs, relations, fraction=0.1, split_by=split_by, seed=seed)
+    assert set(relations[~chosen]) == {0, 1, 2}
+    assert set(relations[chosen]) == ({1, 2} if split_by == "pair" else {0, 1, 2})
+    assert 0.09 * len(pairs) < chosen.sum() <= round(0.1 * len(pairs))

@@ -3,6 +3,7 @@
 import filecmp
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -182,12 +183,16 @@ def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path):
 
 
 def test_nothing_half_written_stays_when_writing_fails(tmp_path, monkeypatch):
-    def fail(*_):
-        raise OSError("No space left on device")
+    write_text = Path.write_text
+
+    def fail(path, *given, **named):
+        if path.name == "bag_label2id.json":
+            raise OSError("No space left on device")
+        return write_text(path, *given, **named)
 
     out = write_sample(tmp_path / "out", size="tiny").path
     before = (out / "test.json").read_bytes()
-    monkeypatch.setattr("nyt_h_dataset.sample.sample._write_files", fail)
+    monkeypatch.setattr(Path, "write_text", fail)
     with pytest.raises(OSError, match="No space left"):
         write_sample(out, size="tiny", seed=5)
     assert (out / "test.json").read_bytes() == before

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -62,7 +63,13 @@ def test_an_export_gives_what_the_release_gives(sample: Path, tmp_path: Path) ->
     assert main(["export", "--no_figures", "--data_dir", str(sample), "--out", str(out)]) == 0
     ours = read_nyt_h(str(sample), with_na=True)
     theirs = read_hub(str(out), dataset_config="sentence", negative_relation="NA", with_na=True)
-    assert replace(theirs, name="nyt_h").fingerprint == ours.fingerprint
+    # The export mixes NA rows among the others of train, so that the beginning of a stream is like the whole.
+    order = np.argsort(theirs.splits["train"].row_names), np.argsort(ours.splits["train"].row_names)
+    theirs, ours = (
+        replace(data, name="nyt_h", splits={**data.splits, "train": data.splits["train"].select(rows)})
+        for data, rows in zip((theirs, ours), order, strict=True)
+    )
+    assert theirs.fingerprint == ours.fingerprint
     assert theirs.splits["test"].references == ours.splits["test"].references
     assert "na" not in read_hub(str(out), negative_relation="NA").splits
 

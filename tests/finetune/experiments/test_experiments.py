@@ -48,14 +48,19 @@ def given(sample: Path, vectors: Path) -> dict:
 
 
 @pytest.fixture(scope="module")
-def finished(given: dict, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(given: dict, made_once: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The output folder of the experiment, made by two workers."""
-    folder = tmp_path_factory.mktemp("experiment")
-    words = words_for(given, folder / "experiment.yaml", folder / "out")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment_runs, "num_threads", lambda: 2)
-        assert main([*words, "--num_workers", "2"]) == 0
-    return folder / "out"
+
+    def run(folder: Path) -> None:
+        folder.mkdir()
+        words = words_for(given, folder / "experiment.yaml", folder / "out")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(experiment_runs, "num_threads", lambda: 2)
+            assert main([*words, "--num_workers", "2"]) == 0
+
+    out = tmp_path_factory.mktemp("experiment") / "out"  # each worker has its own, since commands write there
+    shutil.copytree(made_once("experiment", run) / "out", out)
+    return out
 
 
 @pytest.fixture
@@ -107,10 +112,28 @@ def test_given_again_nothing_is_run(
     assert (finished / "README.md").read_text() == report
 
 
-def test_killed_and_gone_on_with(
-    given: dict, finished: Path, tmp_path: Path, results_of: Results, capsys: pytest.CaptureFixture[str]
+def test_a_seed_is_added_and_one_left_out(
+    given: dict, copied: Path, tmp_path: Path, results_of: Results
 ) -> None:
-    out = tmp_path / "out"
+    before = results_of(copied / PCNN)
+    kept = times(copied / PCNN / "seed-4")
+    changed = {**given, "seeds": [4, 6], "systems": given["systems"][:1]}
+    shutil.rmtree(copied / "runs" / "bag2bag")
+    assert main(words_for(changed, tmp_path / "e.yaml", copied)) == 0
+    results = results_of(copied / PCNN)
+    assert list(results["seeds"]) == ["4", "6"]
+    assert results["seeds"]["4"] == before["seeds"]["4"]
+    assert times(copied / PCNN / "seed-4") == kept
+    assert "2 seeds (4, 6)" in (copied / "README.md").read_text()
+
+
+def test_killed_and_gone_on_with(
+    given: dict, finished: Path, copied: Path, tmp_path: Path, results_of: Results, capsys
+) -> None:
+    out = copied
+    for path in (out / CNN, out / f"{CNN}.log"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    first = times(out / PCNN)
     words = words_for(given, tmp_path / "e.yaml", out)
     started = subprocess.Popen([sys.executable, "-m", "finetune.experiments.__main__", *words], cwd=ROOT)
     while not (out / f"{CNN}.log").exists():
@@ -118,8 +141,6 @@ def test_killed_and_gone_on_with(
         time.sleep(0.02)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    first = times(out / PCNN)
-    assert out / PCNN / "results.json" in first
     assert main(words) == 0, "the run that was going on has ended too, and let go of the folder"
     said = capsys.readouterr().out
     assert "; 1 was finished before" in said
@@ -241,7 +262,7 @@ def changes(given: dict) -> dict[str, tuple[dict, str]]:
             {**given, "arguments": {**given["arguments"], "max_steps": 3}},
             "'PCNN' on sent2sent: `--max_steps`: 2 then, 3 now (2 runs differ in all)",
         ),
-        "seeds": ({**given, "seeds": [3]}, "`--seeds`: [3, 4] then, [3] now"),
+        "seeds": ({**given, "seeds": [5]}, "`--seeds`: [3, 4] then, [5] now"),
         "a system taken out": (
             {**given, "systems": [pcnn]},
             "1 run in OUT is not in the experiment now (first: runs/bag2bag/cnn-att): a system or track was "

@@ -22,7 +22,7 @@ def sentence_of(record: dict) -> Sentence:
         ((0, 3), (16, 20)),
         ("Ann", "Bonn"),
         ("ann", "BONN"),
-        ({"start": 0, "end": 3}, {"start": 16, "end": 20, "word": "any"}),
+        ({"start": 0, "end": 3}, {"start": 16, "end": 20, "word": "Bonn"}),
         ({"word": "Ann"}, "Bonn"),
     ],
 )

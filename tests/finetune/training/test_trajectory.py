@@ -4,7 +4,7 @@ What changes the batches, the windows, the initial weights, dropout, the loss, t
 shows here. The recorded values were made on one machine (the file says which); another processor adds in
 another order, hence the tolerance. To record anew, after a change that is meant to change them:
 
-    NYT_H_RECORD=1 python -m pytest tests/finetune/test_trajectory.py
+    NYT_H_RECORD=1 python -m pytest tests/finetune/training/test_trajectory.py
 """
 
 import json
@@ -52,7 +52,7 @@ def test_the_recorded_losses_repeat(sample: Path, tmp_path: Path) -> None:
     if os.environ.get("NYT_H_RECORD"):
         made = {
             "what": f"mean training loss of each {EVERY} of {STEPS} steps, made by this project itself",
-            "how": "NYT_H_RECORD=1 python -m pytest tests/finetune/test_trajectory.py",
+            "how": "NYT_H_RECORD=1 python -m pytest tests/finetune/training/test_trajectory.py",
             "data": "write_sample(size='tiny'); encoder: finetune.demo.build_encoder on its sentences",
             "flags": FLAGS,
             "where": f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, torch "
@@ -60,7 +60,6 @@ def test_the_recorded_losses_repeat(sample: Path, tmp_path: Path) -> None:
             "relative_tolerance": 1e-3,
             "losses": losses,
         }
-        GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text(json.dumps(made, indent=2) + "\n")
     golden = json.loads(GOLDEN.read_text())
     assert golden["flags"] == FLAGS

@@ -1,7 +1,7 @@
-"""The command, with the loss of every step written to a file: `python traced_run.py TRACE FLAGS...`.
+"""Runs of the command, one after another, with the loss of every step of each written to a file.
 
-With `TRACE:STEP` each process kills itself after that step. A launcher starts this file; a test calls
-`traced` for one process.
+`python traced_run.py RUNS.json`: a list of (TRACE, FLAGS). With `TRACE:STEP` each process kills itself after
+that step. A launcher starts this file; a test calls `traced` for one process.
 """
 
 import json
@@ -40,4 +40,4 @@ def traced(trace: str, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    leave(traced(sys.argv[1], sys.argv[2:]))
+    leave(max(traced(trace, words) for trace, words in json.loads(Path(sys.argv[1]).read_text())))

@@ -135,7 +135,7 @@ def test_wrong_flags_end_with_2(files):
         main([])
 
 
-@pytest.mark.parametrize("command", [[], ["score"], ["compare"], ["stats"]])
+@pytest.mark.parametrize("command", [[], ["score"], ["compare"], ["rank"], ["stats"]])
 def test_help(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--help"])

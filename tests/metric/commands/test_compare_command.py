@@ -147,7 +147,7 @@ def test_one_system_is_too_few(systems):
 def test_systems_that_are_not_comparable_are_refused(systems):
     other = {prefix: line.replace("abc", "xyz") for prefix, line in SIGNATURE.items()}
     write(systems / "recent" / "2.json", metrics(0.5, 0.3, 0.8, signature=other))
-    with pytest.raises(ValueError, match=r"not comparable: .* differ in 'data': 'abc' and 'xyz'"):
+    with pytest.raises(ValueError, match=r"of ptr and run 2 of recent.* differ in 'data': 'abc' and 'xyz'"):
         compare(systems / "ptr", systems / "recent")
 
 

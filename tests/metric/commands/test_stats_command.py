@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.folders import SHARED
+from weighted_f1_metric import label_statistics
 from weighted_f1_metric.commands.label_files import read_label_file
 from weighted_f1_metric.commands.stats import add_stats_parser
 
@@ -205,3 +206,13 @@ def test_a_column_is_named(tmp_path):
 def test_semeval_files_with_sentences(name, row, capsys):
     stats(KEY.with_name(name), "--negative", "Other")
     assert row in capsys.readouterr().out
+
+
+def test_files_together_are_one_row(tmp_path):
+    for name, labels in {"train.txt": ["a", "a", "NA"], "test.txt": ["b", "NA"]}.items():
+        (tmp_path / name).write_text("\n".join(labels) + "\n")
+    files = [str(tmp_path / name) for name in ("train.txt", "test.txt")]
+    out = tmp_path / "out.json"
+    assert stats(*files, "--together", "--negative", "NA", "--json", out) == 0
+    (found,) = json.loads(out.read_text()).values()
+    assert found == label_statistics(labels=["a", "a", "NA", "b", "NA"], negative_label="NA")

@@ -22,7 +22,8 @@ import torch
 from transformers import TrainerCallback
 
 from finetune.command_line import parse_arguments
-from finetune.training.preparation import plan_lines, prepare
+from finetune.training.messages import plan_lines
+from finetune.training.preparation import prepare
 from finetune.training.train import build_trainer
 
 MEBIBYTE = 2**20

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from .model.entity_inputs import SENTENCE, check_combination, check_head
+from .model.entity_inputs import OLD_HEADS, SENTENCE, check_combination, check_head
 
 if TYPE_CHECKING:
     from .trainer_arguments import RelationTrainingArguments
@@ -29,6 +29,8 @@ def check_values(arguments: object) -> None:
                 )
         elif type(value) is int and float in kinds:
             setattr(arguments, item.name, float(value))
+        elif type(value) is float and value.is_integer() and int in kinds and float not in kinds:
+            setattr(arguments, item.name, int(value))  # 1e3, as YAML reads it
         elif type(value) not in {get_origin(kind) or kind for kind in kinds}:
             expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
             raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")
@@ -177,14 +179,14 @@ class ModelArguments:
             "others but plain, positions and prompt."
         },
     )
-    classifier_head: Literal["linear", "mlp", "ranking", "type_restriction", "label_words"] = field(
+    classifier_head: Literal["linear", "mlp", "crcnn", "type_restriction", "label_words", "ranking"] = field(
         default="linear",
         metadata={
             "help": "From the vector to the scores: linear is one layer, mlp is Linear-ReLU-Dropout-Linear, "
-            "ranking is one layer and a ranking loss, with the negative relation where every other score is "
-            "below 0; type_restriction (RECENT) is a detector of any relation, and behind it a choice among "
-            "those that training has for the types of head and tail; label_words are the language model's "
-            "scores of a relation's words at the masks."
+            "crcnn (earlier called ranking) is one layer and CR-CNN's loss, with the negative relation where "
+            "every other score is below 0; type_restriction (RECENT) is a detector of any relation, followed "
+            "by a choice among those that training has for the types of head and tail; label_words are the "
+            "language model's scores of a relation's words at the masks."
         },
     )
     label_words: str | None = field(
@@ -245,6 +247,7 @@ class ModelArguments:
     def __post_init__(self) -> None:
         """Raise ValueError for a value of the wrong kind, or values that do not go together."""
         check_values(self)
+        self.classifier_head = OLD_HEADS.get(self.classifier_head, self.classifier_head)  # type: ignore[assignment]
         if self.bag_size < 0:
             raise ValueError(f"`bag_size` must be 0 (all sentences) or positive; got {self.bag_size}.")
         if self.tokens_per_chunk < 1:
@@ -419,13 +422,13 @@ def preset_flags(encoder: object, input_format: object = None) -> dict[str, Any]
     """Flags that have another value by default with this encoder, or with a pretrained one and this input.
 
     >>> preset_flags("crcnn")["classifier_head"], preset_flags("pretrained", "markers")
-    ('ranking', {})
+    ('crcnn', {})
     >>> preset_flags(None, "prompt")
     {'representation': 'masks', 'classifier_head': 'label_words'}
     """
     if encoder not in WORD_SYSTEMS:
         return dict(PROMPT_FLAGS) if input_format == "prompt" else {}
-    return {**SHARED_FLAGS, "classifier_head": "ranking" if encoder == "crcnn" else "linear"}
+    return {**SHARED_FLAGS, "classifier_head": "crcnn" if encoder == "crcnn" else "linear"}
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""`python -m finetune demo`: the whole road on a synthetic sample, offline, with an encoder made here."""
+"""`python -m finetune demo`: a run on a synthetic sample, offline, with an encoder made here."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from .training.processes import print_error
 
 VOCABULARY_SIZE = 3000
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -13,7 +14,7 @@ SEED = 9
 # A small encoder with random weights needs larger steps and more epochs than a pretrained one.
 TRAINING = {"num_train_epochs": "8", "learning_rate": "1e-3", "warmup_steps": "0.1", "logging_strategy": "no"}
 NEXT = """
-The data are synthetic and the encoder is tiny: the numbers show that the road works, not how good a model is.
+The data are synthetic and the encoder is tiny: the numbers show that the command works, not how good it is.
 The echo columns are what copying the distant labels scores. On the real data, with a real encoder:
 
     python -m finetune --data nyt_h --data_dir DIR --model_name_or_path bert-base-uncased \\
@@ -50,7 +51,7 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
 
 
 def train_vocabulary(sentences: Sequence[str]) -> dict[str, int]:
-    """A WordPiece vocabulary of at most VOCABULARY_SIZE tokens: token -> id."""
+    """Return a WordPiece vocabulary of at most VOCABULARY_SIZE tokens: token -> id."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -82,12 +83,12 @@ def demo_main(argv: Sequence[str]) -> int:
     out = Path(options.output_dir)
     sample, encoder, run = out / "sample", out / "encoder", out / "run"
     if out.exists() and not (out.is_dir() and options.overwrite) and (out.is_file() or any(out.iterdir())):
-        print(f"error: {out} is there already; give another --output_dir, or --overwrite.", file=sys.stderr)
+        print_error(f"{out} is there already; give another --output_dir, or --overwrite.")
         return 2
     try:
         info = write_sample(sample)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
     print(f"synthetic sample, {sum(info.num_rows.values()):,} rows: {sample}")
     build_encoder(sentences=load_nyt_h(sample, split="train")["sentence"][:], folder=encoder)

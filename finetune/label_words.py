@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .encoders.label_words import COMMAND, word_id
+from .report.results import write_atomically
+from .training.processes import print_error
 
 Five = tuple[str, str, str, str, str]
 NEGATIVE: Five = ("entity", "is", "irrelevant", "to", "entity")
@@ -28,7 +30,7 @@ FILLERS = ("related", "is", "was", "has", "the", "a", "of", "in", "by", "to", "a
 def generated_words(
     names: Sequence[str], *, negative_relation: str, known: Callable[[str], bool]
 ) -> dict[str, Five]:
-    """Relation name -> five words that the vocabulary knows, different for every relation.
+    """Return relation name -> five words that the vocabulary knows, different for every relation.
 
     The rules read names such as `/people/person/place_of_birth` (Freebase), `per:city_of_birth` (TACRED),
     `Cause-Effect(e2,e1)` (SemEval) and `place_of_birth`. Head and tail words are made singular. A word that
@@ -70,7 +72,7 @@ def generated_words(
 
 
 def words_of(name: str) -> Five:
-    """The five words that the rules make of a name, whatever the vocabulary.
+    """Return the five words that the rules make of a name, whatever the vocabulary.
 
     >>> words_of("/business/company/founders"), words_of("per:city_of_birth")
     (('company', 'has', 'the', 'founders', 'founders'), ('person', 'city', 'of', 'birth', 'city'))
@@ -129,7 +131,7 @@ def _known(word: str, known: Callable[[str], bool], name: str, *, is_noun: bool)
 
 
 def relation_names(path: Path) -> list[str]:
-    """The names in a JSON file: the keys of an object such as rel2id.json, or a list.
+    """Return the names in a JSON file: the keys of an object such as rel2id.json, or a list.
 
     Raises:
         FileNotFoundError: The file is not there.
@@ -176,11 +178,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if target.exists():
             raise ValueError(f"{target} is there already; give another `--output`.")
         lines = [f"  {json.dumps(name)}: {json.dumps(list(own))}" for name, own in made.items()]
-        beside = target.with_name(f".{target.name}.part")
-        beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        beside.replace(target)
+        write_atomically(target, "{\n" + ",\n".join(lines) + "\n}\n")
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
     print(f"label words of {len(made)} relations: {target}")
     return 0

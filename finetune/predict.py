@@ -8,10 +8,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from .training.processes import limit_caches
+from .data.json_records import RowError, json_lines, parsed_line
+from .report.results import atomic_file
+from .training.processes import limit_caches, print_error
 
 DESCRIPTION = """Predict the relation between the two entities of each record.
 
@@ -24,7 +27,7 @@ EXPECTED = "a JSON object a line, with 'sentence', 'head' and 'tail'"
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """File and line, and the object, of every line that is not blank, read one after another.
+    """Yield file and line, and the object, of every line that is not blank.
 
     Raises:
         FileNotFoundError: The file is not there.
@@ -32,54 +35,35 @@ def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"the input {path} is not there; it must hold {EXPECTED}.")
-    found = False
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                found = True
-                where = f"{path}, line {number}"
-                try:
-                    record = json.loads(line.decode("utf-8-sig").rstrip())
-                except UnicodeDecodeError as error:
-                    raise ValueError(f"{where}: byte {error.start + 1} is not UTF-8.") from error
-                except json.JSONDecodeError as error:
-                    raise ValueError(
-                        f"{where}: not JSON: {error.msg}, column {error.colno}; expected {EXPECTED}."
-                    ) from error
-                if isinstance(record, dict):
-                    key = "bag_id" if "instances" in record else "instance_id"
-                    record.setdefault(key, str(number))
-                yield where, record
-    if not found:
-        raise ValueError(f"the input {path} is empty; it must hold {EXPECTED}.")
+    for number, line in json_lines(path, shape=EXPECTED):
+        where = f"{path}, line {number}"
+        try:
+            record = parsed_line(line)
+        except RowError as error:
+            raise ValueError(f"{where}: {error}; the input must hold {EXPECTED}.") from error
+        record.setdefault("bag_id" if "instances" in record else "instance_id", str(number))
+        yield where, record
 
 
 def write_lines(records: Iterable[dict[str, Any]], output: Path | None) -> Counter[str]:
     """Write each record as it comes and return how many sentences had which status.
 
-    A file is written beside its name and renamed when it is complete; None is the standard output.
+    Args:
+        records: The predictions.
+        output: The file, which is there when it is complete; None is the standard output.
     """
     statuses: Counter[str] = Counter()
-    beside = None if output is None else output.with_name(f".{output.name}.part")
-    file = sys.stdout if beside is None else beside.open("w", encoding="utf-8")
-    try:
+    with nullcontext(sys.stdout) if output is None else atomic_file(output) as file:
         for record in records:
             status = record["status"]
             statuses.update(status if isinstance(status, dict) else {status: 1})
             file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
         file.flush()
-        if beside is not None and output is not None:
-            file.close()
-            os.replace(beside, output)
-    finally:
-        if beside is not None:
-            file.close()
-            beside.unlink(missing_ok=True)
     return statuses
 
 
 def load_pipeline(name_or_path: str):
-    """The pipeline on a saved classifier, with this package's code.
+    """Return the pipeline on a saved classifier, with this package's code.
 
     Raises:
         ValueError: It does not load, or is no relation classifier.
@@ -145,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with torch.autocast(device, torch.bfloat16, enabled=native or options.bf16 == "true"):
             statuses = write_lines(pipeline.stream(named, batch_size=options.batch_size), output)
     except (ValueError, FileNotFoundError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
     counted = ", ".join(f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.items())
     print(f"{statuses.total():,} sentences: {counted}", file=sys.stderr)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
-import json
 import shutil
 import sys
 import tempfile
@@ -35,7 +34,7 @@ from .report.model_card import (
     task_scores,
     without_places,
 )
-from .report.results import PAGE, RESULTS, to_json, write_atomically
+from .report.results import PAGE, RESULTS, read_results, to_json, write_atomically
 
 EVAL_RESULTS = ".eval_results"
 # What a seed's folder holds by the run; whatever else lies there is not ours to publish.
@@ -50,6 +49,7 @@ def push_run(
     run: Path,
     *,
     repo_id: str,
+    results: Mapping[str, Any] | None = None,
     seed: int | None = None,
     dataset_id: str | None = None,
     public: bool = False,
@@ -61,6 +61,7 @@ def push_run(
     Args:
         run: The output folder of a finished run.
         repo_id: owner/name of the model repository; made when it is not there.
+        results: What the run returned; None reads the folder's results.json.
         seed: Whose weights are pushed; default: `best_seed`.
         dataset_id: owner/name of the data on the Hub.
         public: Whether everybody may see it.
@@ -74,9 +75,11 @@ def push_run(
     check_repo_id(repo_id)
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         staged = Path(folder)
-        results = read_results(run)
+        results = read_results(run) if results is None else results
         held = Licence({"license": licence}) if licence else inherited_licence(results, dataset_id)
-        stage_run(run, staged, repo_id=repo_id, seed=seed, dataset_id=dataset_id, licence=held)
+        stage_run(
+            run, staged, results=results, repo_id=repo_id, seed=seed, dataset_id=dataset_id, licence=held
+        )
         done = publish(
             staged,
             repo_id=repo_id,
@@ -90,7 +93,7 @@ def push_run(
 
 
 def inherited_licence(results: Mapping[str, Any], dataset_id: str | None = None) -> Licence:
-    """The licence that the data and the encoder of a run agree on, as far as they name one."""
+    """Return the licence that the data and the encoder of a run agree on, as far as they name one."""
     named: dict[str, dict[str, str]] = {}
     dataset = dataset_id or hub_dataset(results)
     if dataset is not None and (found := licence_of(dataset, repo_type="dataset")):
@@ -107,6 +110,7 @@ def stage_run(
     run: Path,
     out: Path,
     *,
+    results: Mapping[str, Any],
     repo_id: str,
     seed: int | None = None,
     dataset_id: str | None = None,
@@ -118,10 +122,9 @@ def stage_run(
     run has scores for its tasks. Paths of this machine are cut to their last part.
 
     Raises:
-        FileNotFoundError: The run is not finished, or a seed's model is not there.
-        ValueError: results.json is not what a run writes, or there is no such seed.
+        FileNotFoundError: A seed's model, or a figure, is not there.
+        ValueError: There is no such seed.
     """
-    results = read_results(run)
     chosen = best_seed(results) if seed is None else str(seed)
     if chosen not in results["seeds"]:
         seeds = ", ".join(results["seeds"])
@@ -132,8 +135,7 @@ def stage_run(
     for name in folder_files(model):
         if "/" not in name and any(fnmatch.fnmatch(name, pattern) for pattern in SEED_FILES):
             shutil.copyfile(model / name, out / name)
-    figures = figure_paths(run)
-    for name in figures:
+    for name in figure_paths(results):
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(run / name, out / name)
     shown = {**results, "arguments": without_places(results["arguments"])}
@@ -146,46 +148,18 @@ def stage_run(
             results, dataset_id=dataset, repo_id=repo_id, seed=chosen, date=finished_on(run)
         )
         write_atomically(out / EVAL_RESULTS / f"{dataset.split('/')[-1]}.yaml", text)
-    card = run_card(
-        results,
-        repo_id=repo_id,
-        seed=chosen,
-        dataset_id=dataset_id,
-        figures=figures,
-        licence=licence,
-    )
+    card = run_card(results, repo_id=repo_id, seed=chosen, dataset_id=dataset_id, licence=licence)
     write_atomically(out / PAGE, card)
 
 
 def finished_on(run: Path) -> str:
-    """The day on which the results were written, ISO 8601 (UTC)."""
+    """Return the day on which the results were written, ISO 8601 (UTC)."""
     written = (run / RESULTS).stat().st_mtime
     return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()  # noqa: UP017
 
 
-def read_results(run: Path) -> dict[str, Any]:
-    """The content of the run's results.json.
-
-    Raises:
-        FileNotFoundError: There is none: the run is not finished.
-        ValueError: It is not what a run of this version writes.
-    """
-    path = run / RESULTS
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there: {run} holds no finished run.")
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}.") from error
-    needed = ("seeds", "mean", "sd", "per_class", "signature", "data", "arguments")
-    lacking = [key for key in needed if not isinstance(results, dict) or key not in results]
-    if lacking:
-        raise ValueError(f"{path} lacks {', '.join(lacking)}: it is not what a run of this version writes.")
-    return results
-
-
 def best_seed(results: Mapping[str, Any]) -> str:
-    """The seed that is best on validation by the measure that selected its epoch, else the first one.
+    """Return the seed that is best on validation by the measure that selected its epoch, else the first one.
 
     >>> best_seed({"selected_by": "f1", "seeds": {"1": {"validation": {"f1": 0.1}},
     ...                                           "2": {"validation": {"f1": 0.2}}}})

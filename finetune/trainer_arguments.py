@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
+from typing import get_args, get_type_hints
 
 import torch
 from transformers import TrainingArguments
@@ -132,6 +133,7 @@ class RelationTrainingArguments(TrainingArguments):
             if item.name in REFUSED and getattr(self, item.name) != default:
                 name, reason = item.name, REFUSED[item.name]
                 raise ValueError(f"`--{name}` is not a flag of this command: {reason}.")
+        self._check_kinds()
         if self.output_dir is None:
             raise ValueError("`--output_dir` is needed: the folder for everything that is written.")
         if self.save_steps is not None and (type(self.save_steps) is not int or self.save_steps < 1):
@@ -156,6 +158,22 @@ class RelationTrainingArguments(TrainingArguments):
             super().__post_init__()
         except ImportError as error:  # a flag for a package that is not installed
             raise ValueError(" ".join(str(error).split())) from error
+
+    def _check_kinds(self) -> None:
+        """Raise ValueError for a text or a list where a number, or true or false, belongs."""
+        hints = get_type_hints(type(self))
+        for item in fields(self):
+            kinds = set(get_args(hints[item.name]) or (hints[item.name],)) - {type(None)}
+            value = getattr(self, item.name)
+            if not kinds <= {int, float, bool} or value is None or type(value) in kinds:
+                continue
+            if type(value) is int and float in kinds:
+                continue
+            if type(value) is float and value.is_integer() and int in kinds:
+                setattr(self, item.name, int(value))  # 1e3, as YAML reads it
+                continue
+            expected = "true or false" if kinds == {bool} else "a number"
+            raise ValueError(f"`--{item.name}` must be {expected}; got {value!r}.")
 
     def _check_numbers(self) -> None:
         for name in (
@@ -197,7 +215,7 @@ def check_one_device(arguments: TrainingArguments) -> None:
 
 
 def computes_bf16(*, use_cpu: bool) -> bool:
-    """Whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
+    """Return whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
     if not use_cpu:
         return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities()
@@ -205,12 +223,12 @@ def computes_bf16(*, use_cpu: bool) -> bool:
 
 
 def global_batch_size(arguments: TrainingArguments) -> int:
-    """Units per optimizer step over all processes."""
+    """Return units per optimizer step over all processes."""
     return arguments.train_batch_size * arguments.gradient_accumulation_steps * arguments.world_size
 
 
 def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
-    """The values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
+    """Return the values that a reader needs to repeat the run: those that differ from the Trainer's defaults.
 
     Values are JSON types; `bf16` and `learning_rate` are always there, a token never.
     """

@@ -79,9 +79,15 @@ def _is_sent(root: Path, path: str) -> bool:
 
 
 def space_metadata(
-    *, title: str, sdk_version: str, app_file: str, tags: list[str], description: str
+    *,
+    title: str,
+    sdk_version: str,
+    app_file: str,
+    tags: list[str],
+    description: str,
+    login: bool = False,
 ) -> dict[str, Any]:
-    """The metadata of a Gradio Space; `description` has at most 60 characters.
+    """The metadata of a Gradio Space; `description` has at most 60 characters; `login` with a Hub account.
 
     >>> space_metadata(title="T", sdk_version="6.0.0", app_file="app.py", tags=[], description="d")["sdk"]
     'gradio'
@@ -99,6 +105,7 @@ def space_metadata(
         "license": "apache-2.0",
         "short_description": description,
         "tags": tags,
+        **({"hf_oauth": True} if login else {}),
     }
 
 

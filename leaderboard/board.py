@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, space
+from weighted_f1_metric.figures.plots import drawable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,18 +60,27 @@ def places(values: Sequence[float | None]) -> list[int | None]:
     ]
 
 
-def board_html(records: Sequence[Record], *, truth: str, sort_by: str, echo: Mapping[str, Any]) -> str:
+def board_html(
+    records: Sequence[Record],
+    *,
+    truth: str,
+    sort_by: str,
+    echo: Mapping[str, Any],
+    digits: int = 2,
+) -> str:
     """The table of one track and truth, the best by `sort_by` first, copying the distant labels last.
 
-    A place under another average that differs by more than `MAX_PLACES_APART` is marked in its cell.
+    Places are those of the values as they are shown. A place under another average that differs by more than
+    `MAX_PLACES_APART` is marked in its cell; the best value of a column is bold.
 
     Args:
         records: as `records_of` returns them.
         truth: "dsgt", "magt" or "magt_ds_scope".
         sort_by: a key of `MEASURES`.
         echo: what `GoldData.echo` returns.
+        digits: decimals of the percentages.
     """
-    columns = {key: [_value(record["scores"], truth, key) for record in records] for key in MEASURES}
+    columns = {key: [_value(record["scores"], truth, key, digits) for record in records] for key in MEASURES}
     ranks = {key: places(column) for key, column in columns.items()}
     order = sorted(
         range(len(records)), key=lambda row: (ranks[sort_by][row] or len(records) + 1, records[row]["name"])
@@ -81,33 +91,63 @@ def board_html(records: Sequence[Record], *, truth: str, sort_by: str, echo: Map
         own = ranks[sort_by][row]
         cells: list[object] = []
         for key, column in columns.items():
-            cell = space.percent(column[row])
+            sd = records[row].get("sd", {}).get(f"{truth}_{key}")
+            cell = space.percent(column[row], sd, digits=digits)
+            best = f"<strong>{cell}</strong>" if ranks[key][row] == 1 else cell
             mark = _mark(own, ranks[key][row]) if key in AVERAGES else ""
             marks += bool(mark)
-            cells.append(space.SafeHtml(f"{cell} {mark}") if mark else cell)
+            cells.append(space.SafeHtml(f"{best} {mark}" if mark else best))
         rows.append([_name(records[row]), "–" if own is None else own, *cells])
-    rows.append(
-        ["copy of the distant labels", "", *(space.percent(_value(echo, truth, key)) for key in MEASURES)]
-    )
+    copy = [
+        "copy of the distant labels",
+        "",
+        *(space.percent(_value(echo, truth, key, digits), digits=digits) for key in MEASURES),
+    ]
     heads = {key: _HEADS.get(key, title.removesuffix(" F1")) for key, title in MEASURES.items()}
     header = ["model", "place", *("↓ " * (key == sort_by) + head for key, head in heads.items())]
     notes = (
         f"{len(records)} models under {TRUTH_NAMES[truth]}, sorted by {MEASURES[sort_by]}. All in percent: "
-        "the averages are of F1, P is precision, R recall."
+        "the averages are of F1, P is precision, R recall. Bold: the best of a column. A model of several "
+        "runs (seeds) shows mean ± standard deviation. The last line is no model: it copies the distant "
+        "labels."
     )
     if marks:
         notes += (
             " ▲ and ▼: so many places better or worse under that average than in this order "
-            f"(shown where it is more than {MAX_PLACES_APART})."
+            f"(more than {MAX_PLACES_APART})."
         )
-    return (
-        f'<div class="nyt-page board">{space.html_table(header, rows, name="board")}'
-        f"<p>{html.escape(notes)}</p></div>"
+    caption = f"Models under {TRUTH_NAMES[truth]}"
+    table = space.html_table(header, rows, caption=caption, name="board", sortable=True, reference=[copy])
+    search = (
+        '<label class="search">Search models <input class="search" type="search" autocomplete="off"></label>'
     )
+    link = space.download_link(_csv(records, order, columns, truth), f"board-{truth}.csv", "text/csv")
+    return f'<div class="nyt-page board">{search}{table}<p>{html.escape(notes)}</p>{link}</div>'
 
 
-def _value(scores: Mapping[str, Any], truth: str, key: str) -> float | None:
-    return scores.get(f"{truth}_{key}")
+def _csv(
+    records: Sequence[Record], order: Sequence[int], columns: Mapping[str, Sequence[float | None]], truth: str
+) -> str:
+    """The board as it is shown, with the signature of each line."""
+    header = ["model", "version", "runs", "submitted", *columns, "signature"]
+    rows = [
+        [
+            records[row]["name"],
+            records[row].get("revision", 1),
+            records[row].get("num_runs", 1),
+            records[row].get("submitted", ""),
+            *(column[row] for column in columns.values()),
+            records[row]["signatures"].get(truth, ""),
+        ]
+        for row in order
+    ]
+    return space.csv_text(header, rows)
+
+
+def _value(scores: Mapping[str, Any], truth: str, key: str, digits: int = 2) -> float | None:
+    """A score as it is shown: rounded to so many decimals of a percent, so that places tell no more."""
+    value = scores.get(f"{truth}_{key}")
+    return None if value is None else round(value, digits + 2)
 
 
 def _mark(own: int | None, other: int | None) -> str:
@@ -119,15 +159,20 @@ def _mark(own: int | None, other: int | None) -> str:
 
 
 def _name(record: Record) -> object:
-    if not record["link"]:
-        return record["name"]
-    address, name = html.escape(record["link"]), html.escape(record["name"])
-    return space.SafeHtml(
-        f'<a href="{address}" rel="nofollow noopener noreferrer" target="_blank">{name}</a>'
-    )
+    """The name with its link, and below it the version and the number of runs where there are several."""
+    parts = [
+        f"version {record['revision']}" if record.get("revision", 1) > 1 else "",
+        f"{record['num_runs']} runs" if record.get("num_runs", 1) > 1 else "",
+    ]
+    more = ", ".join(part for part in parts if part)
+    name = html.escape(record["name"])
+    if record["link"]:
+        address = html.escape(record["link"])
+        name = f'<a href="{address}" rel="nofollow noopener noreferrer" target="_blank">{name}</a>'
+    return space.SafeHtml(f'{name} <span class="more">{more}</span>' if more else name)
 
 
-def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figure | None:
+def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str, digits: int = 2) -> Figure | None:
     """Rank against average, a line for each model; None with fewer than two models.
 
     Ranks are those among all records; the first `MAX_DRAWN` by `sort_by` are drawn.
@@ -137,7 +182,9 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figur
 
     if len(records) < 2:
         return None
-    ranks = {key: places([_value(record["scores"], truth, key) for record in records]) for key in MEASURES}
+    ranks = {
+        key: places([_value(record["scores"], truth, key, digits) for record in records]) for key in MEASURES
+    }
     order = sorted(range(len(records)), key=lambda row: ranks[sort_by][row] or len(records) + 1)[:MAX_DRAWN]
     figure = Figure(figsize=(8.4, 1.6 + 0.34 * len(order)), dpi=150, layout="constrained")
     axes = figure.add_subplot()
@@ -149,7 +196,7 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figur
         colour = COLOURS[number % len(COLOURS)]
         style = ("-", "--", ":")[number // len(COLOURS) % 3]
         axes.plot(across, heights, color=colour, linestyle=style, marker="o", linewidth=2, markersize=6)
-        name = records[row]["name"]
+        name = drawable(records[row]["name"], f"place {ranks[sort_by][row]} in the table")
         short = name if len(name) <= MAX_DRAWN_NAME else f"{name[: MAX_DRAWN_NAME - 1]}…"
         # Models that share a place there share the line of text.
         shared = sum(1 for other in order[:number] if ranks["macro_all_f1"][other] == heights[-1])
@@ -159,7 +206,7 @@ def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str) -> Figur
         )  # fmt: skip
     axes.set_xticks(across, [title.replace(" F1", "").replace(", ", ",\n") for title in AVERAGES.values()])
     axes.set_ylabel(f"place under {TRUTH_NAMES[truth]}")
-    axes.invert_yaxis()
+    axes.set_ylim(max(place for places_of in ranks.values() for place in places_of if place) + 0.5, 0.5)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="x", color="0.92")
     axes.spines[["top", "right"]].set_visible(False)

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .submission import check_new, parse_record, record_text
+from weighted_f1_metric.commands.files import write_text
 
-FOLDER = "results"
+from .submission import check_new, check_quota, counts_text, parse_record, record_text, revision_of
+
+FOLDER, COUNTS_FOLDER = "results", "counts"
 Record = dict[str, Any]
 LOGGER = logging.getLogger(__name__)
 
@@ -41,31 +43,33 @@ def read_results(folder: Path, known: dict[tuple[str, int, int], Record | None])
 class LocalResults:
     """Results in a folder; several processes may use it at once."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Makes the folder when it is not there."""
-        self.folder = Path(folder) / FOLDER
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: str | os.PathLike[str], *, quota: int | None = None) -> None:
+        """Makes the folder when it is not there; `quota` is how many submissions a login has a day."""
+        self.folder, self.quota = Path(folder) / FOLDER, quota
+        self.counts = Path(folder) / COUNTS_FOLDER
+        for place in (self.folder, self.counts):
+            place.mkdir(parents=True, exist_ok=True)
         self._known: dict[tuple[str, int, int], Record | None] = {}
 
     def records(self) -> list[Record]:
         """All submissions, oldest first."""
         return read_results(self.folder, self._known)
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Adds a submission, whole or not at all.
+    def append(self, record: Mapping[str, Any], counts: Mapping[str, Any] | None = None) -> None:
+        """Adds a submission, whole or not at all: the counts first, so that a record never lacks its own.
 
         Raises:
-            UploadError: as `check_new`.
+            UploadError: as `check_new` and `check_quota`.
             OSError: the folder cannot be written.
         """
         with self._locked():
-            check_new(record, self.records())
-            part = self.folder / f".{record['id']}.part"
-            try:
-                part.write_text(record_text(record), encoding="utf-8")
-                os.replace(part, self.folder / f"{record['id']}.json")
-            finally:
-                part.unlink(missing_ok=True)
+            records = self.records()
+            check_new(record, records)
+            check_quota(record, records, self.quota)
+            name = f"{record['id']}.json"
+            if counts is not None:
+                write_text(self.counts / name, counts_text(counts))
+            write_text(self.folder / name, record_text({**record, "revision": revision_of(record, records)}))
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

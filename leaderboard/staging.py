@@ -30,6 +30,7 @@ def stage_leaderboard(out: Path) -> None:
         app_file="leaderboard/app.py",
         tags=["leaderboard"],
         description="Models by measures, scored from predictions",
+        login=True,
     )
     header = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
     card = (ROOT / "space_card.md").read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ FLOORS = (
     {"training"},
     {"report", "encoders"},
     {"data"},
-    {"arguments"},
+    {"arguments", "settings_files"},
     {"trainer_arguments", "model"},
 )
 FILES = sorted(path for part in PARTS for path in (ROOT / part).rglob("*.py"))

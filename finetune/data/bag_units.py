@@ -1,4 +1,4 @@
-"""What a track trains on and scores: rows, entity pairs, or pairs with one relation."""
+"""Units of a track: rows or bags of them, the bags as batches, and what is trained on and evaluated."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bags:
 
 
 def pair_bags(*, pair_names: Sequence[str], labels: np.ndarray) -> Bags:
-    """A bag for each entity pair, in order of first appearance, with all of its rows.
+    """Return a bag for each entity pair, in order of first appearance, with all of its rows.
 
     Args:
         pair_names: The bag of each row.
@@ -86,7 +86,7 @@ def pair_bags(*, pair_names: Sequence[str], labels: np.ndarray) -> Bags:
 
 
 def relation_bags(*, pair_names: Sequence[str], labels: np.ndarray) -> Bags:
-    """A bag for each entity pair and relation, the negative one too, in order of first appearance.
+    """Return a bag for each entity pair and relation, the negative one too, in order of first appearance.
 
     >>> bags = relation_bags(pair_names=["a", "b", "a"], labels=np.array([3, 0, 5]))
     >>> bags.names, bags.rows.tolist(), bags.labels.tolist()
@@ -97,7 +97,7 @@ def relation_bags(*, pair_names: Sequence[str], labels: np.ndarray) -> Bags:
 
 
 def bags_of_one(*, row_names: Sequence[str], labels: np.ndarray) -> Bags:
-    """A bag for each row, named like the row."""
+    """Return a bag for each row, named like the row."""
     rows = np.arange(len(row_names))
     return Bags(names=row_names, rows=rows, starts=_starts(np.ones_like(rows)), labels=labels)
 
@@ -118,7 +118,7 @@ def label_sets(bags: Bags, *, labels: np.ndarray, num_labels: int, negative_id: 
 
 
 def labels_there(labels: np.ndarray) -> set[int]:
-    """The label ids that occur in labels or label sets; in sets the negative one always does.
+    """Return the label ids that occur in labels or label sets; in sets the negative one always does.
 
     >>> labels_there(np.array([2, 0, 2])), labels_there(np.array([[-100, 0, 1]]))
     ({0, 2}, {0, 2})
@@ -131,13 +131,13 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
 
 
 def _codes(names: Sequence[str]) -> np.ndarray:
-    """A number for each name, int64, shape (num_rows,)."""
+    """Return a number for each name, int64, shape (num_rows,)."""
     number = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return np.fromiter((number[name] for name in names), dtype=np.int64, count=len(names))
 
 
 def _grouped(keys: np.ndarray, names: Sequence[str], labels: np.ndarray) -> Bags:
-    """Rows with the same key together, groups in order of first appearance, rows in theirs."""
+    """Return rows with the same key together, groups in order of first appearance, rows in theirs."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -193,7 +193,7 @@ class BagBatches(torch.utils.data.Dataset):
         return self.bags.labels
 
     @property
-    def draws(self) -> bool:
+    def samples_rows(self) -> bool:
         """Whether an epoch may read other rows than another."""
         return self.bag_size > 0
 
@@ -206,13 +206,13 @@ class BagBatches(torch.utils.data.Dataset):
         return tokens
 
     def for_seed(self, seed: int) -> BagBatches:
-        """The same bags, from which this seed draws."""
+        """Return the same bags, from which this seed draws."""
         return BagBatches(
             rows=self.encoded, bags=self.bags, row_ids=self.row_ids, bag_size=self.bag_size, seed=seed
         )
 
     def members(self, index: int) -> np.ndarray:
-        """The rows that are read for an index, in their order, int64."""
+        """Return the rows that are read for an index, in their order, int64."""
         epoch, bag = divmod(index, len(self))
         rows = self.bags.rows[self.bags.starts[bag] : self.bags.starts[bag + 1]]
         if not 0 < self.bag_size < len(rows):
@@ -225,7 +225,9 @@ class BagBatches(torch.utils.data.Dataset):
         return self.__getitems__([index])
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """The batch of these bags."""
+        """Return the batch of these bags; of none, as in `RowBatches`."""
+        if not indices:
+            return self.__getitems__([0]) | {"row_ids": torch.tensor([-1])}
         members = [self.members(index) for index in indices]
         batch = self.encoded.__getitems__(np.concatenate(members).tolist())
         bags = np.asarray(indices, dtype=np.int64) % len(self)
@@ -239,7 +241,7 @@ UnitBatches = RowBatches | BagBatches
 
 
 def scored_track(track: str, split: str) -> str:
-    """The track by which a split is scored: bag2sent selects on validation bags.
+    """Return the track by which a split is scored: bag2sent selects on validation bags.
 
     >>> scored_track("bag2sent", "validation"), scored_track("bag2sent", "test")
     ('bag2bag', 'bag2sent')
@@ -248,14 +250,14 @@ def scored_track(track: str, split: str) -> str:
 
 
 def id_key(track: str, split: str) -> str:
-    """What a prediction names its unit by: "bag_id" or "instance_id"."""
+    """Return what a prediction names its unit by: "bag_id" or "instance_id"."""
     return unit_id_key(scored_track(track, split))
 
 
 def training_units(
     rows: RowBatches, data: RelationData, *, track: str, arguments: ModelArguments
 ) -> UnitBatches:
-    """The training examples, without what has no usable row.
+    """Return the training examples, without what has no usable row.
 
     Sentences, or bags: one for each entity pair and relation, the negative relation too, as OpenNRE has them;
     with `multi_label` one for each pair, with all of its relations.
@@ -282,7 +284,7 @@ def training_units(
 def evaluated_units(
     rows: RowBatches, data: RelationData, split: str, *, track: str, multi_label: bool, first_id: int
 ) -> UnitBatches:
-    """The units of an evaluated split, none left out; their ids count on from `first_id`.
+    """Return the units of an evaluated split, none left out; their ids count on from `first_id`.
 
     Rows on sent2sent; entity pairs with all of their rows on bag2bag and, for selection, on the validation
     split of bag2sent; on its test split bags of one.
@@ -303,15 +305,12 @@ def evaluated_units(
 
 
 def unit_names(units: UnitBatches, rows: RelationRows) -> Sequence[str]:
-    """The ids of the units of an evaluated split: `bag_id`s of bags, row names of rows."""
+    """Return the ids of the units of an evaluated split: `bag_id`s of bags, row names of rows."""
     return units.bags.names if isinstance(units, BagBatches) else rows.row_names
 
 
 def _with_sets(bags: Bags, labels: np.ndarray, data: RelationData) -> Bags:
-    names = data.label_names
-    sets = label_sets(
-        bags, labels=labels, num_labels=len(names), negative_id=names.index(data.negative_relation)
-    )
+    sets = label_sets(bags, labels=labels, num_labels=len(data.label_names), negative_id=data.negative_id)
     return Bags(names=bags.names, rows=bags.rows, starts=bags.starts, labels=sets)
 
 

@@ -124,7 +124,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def column_paths(columns: Sequence[str] = ()) -> dict[str, str]:
-    """What we look for -> the column it is in.
+    """Return what we look for -> the column it is in.
 
     Raises:
         ValueError: An entry is not "ours=theirs", or we have no such column.
@@ -159,7 +159,7 @@ def _class_names(dataset: Dataset, path: str) -> tuple[str, ...] | None:
 
 
 def _values(dataset: Dataset, paths: Mapping[str, str], where: str) -> dict[str, Sequence[Any]]:
-    """Name -> its column; class ids as names. What is not there is left out, unless it is required."""
+    """Return name -> its column; class ids as names. What is not there is left out, unless it is required."""
     import datasets
 
     values: dict[str, Sequence[Any]] = {}
@@ -196,7 +196,7 @@ def _class_name(names: Sequence[str], value: int | None) -> str | int | None:
 def split_records(
     dataset: Dataset, paths: Mapping[str, str], *, where: str, split: str, equal_spans: str = "keep"
 ) -> list[RelationRecord]:
-    """The rows of one split.
+    """Yield the rows of one split.
 
     Raises:
         ValueError: A column is missing, or records cannot be used (the first and the total).

@@ -12,8 +12,8 @@ from .relation_rows import RowError
 BOM = b"\xef\xbb\xbf"
 
 
-def json_lines(path: Path, *, shape: str) -> Iterator[tuple[str, bytes]]:
-    """File and line, and the bytes, of every line that is not blank; `parsed_line` makes an object of them.
+def json_lines(path: Path, *, shape: str) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of every line that is not blank; `parsed_line` makes an object of them.
 
     Args:
         path: The file.
@@ -22,20 +22,22 @@ def json_lines(path: Path, *, shape: str) -> Iterator[tuple[str, bytes]]:
     Raises:
         ValueError: The file is empty, or is one JSON array.
     """
-    content = path.read_bytes().removeprefix(BOM)
-    if not content.strip():
+    is_empty = True
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            line = line.rstrip(b"\n").removeprefix(BOM if number == 1 else b"")
+            if not line.strip():
+                continue
+            if is_empty and line.lstrip().startswith(b"["):
+                raise ValueError(f"{path} begins with a JSON array; it must hold {shape}.")
+            is_empty = False
+            yield number, line
+    if is_empty:
         raise ValueError(f"{path} is empty; it must hold {shape}.")
-    if content.lstrip().startswith(b"["):
-        raise ValueError(
-            f"{path} begins with a JSON array; it must hold {shape}. Arrays are read with `--data tacred`."
-        )
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if line.strip():
-            yield f"{path}, line {number}", line
 
 
 def parsed_line(line: bytes) -> dict[str, Any]:
-    """The object of a line.
+    """Return the object of a line.
 
     Raises:
         RowError: Bytes that are not UTF-8, or anything but one JSON object.
@@ -50,7 +52,7 @@ def parsed_line(line: bytes) -> dict[str, Any]:
 
 
 def as_object(record: Any) -> dict[str, Any]:
-    """The record, which must be a JSON object (RowError)."""
+    """Return the record, which must be a JSON object (RowError)."""
     if not isinstance(record, dict):
         raise RowError(f"a record must be a JSON object; got {json.dumps(record):.60}")
     return record

@@ -35,13 +35,16 @@ LABEL_LIST = "rel2id.json"
 ANNOTATED = "anno_relation_list"
 # The names that OpenNRE itself takes for the negative relation.
 NEGATIVES = ("NA", "na", "no_relation", "Other", "Others")
-SHAPE = "one JSON object a line with `text` or `token`, `h`, `t` and `relation`"
+SHAPE = (
+    "one JSON object a line with `text` or `token`, `h`, `t` and `relation` (an array is read with `--data "
+    "tacred`)"
+)
 
 
 def read_opennre(
     data_dir: str, *, negative_relation: str | None = None, equal_spans: str = "error"
 ) -> RelationData:
-    """A folder with [NAME_]train.txt, [NAME_]test.txt, perhaps [NAME_]val.txt, and [NAME_]rel2id.json.
+    """Return a folder with [NAME_]train.txt, [NAME_]test.txt, perhaps [NAME_]val.txt, and [NAME_]rel2id.json.
 
     A bag is the pair of the entities' ids (of their names where they have no id). Where the test records have
     `anno_relation_list` (NYT10m), human labels are told from distant ones: `relation`, where it is there, is
@@ -64,12 +67,12 @@ def read_opennre(
         negative_relation = next((name for name in NEGATIVES if name in label_names), None)
     label_names = with_negative(label_names, negative_relation, where=data_dir)
     negative = str(negative_relation)
-    annotated = any(ANNOTATED in parsed_line(line) for _, line in _first(files["test"]))
+    annotated = ANNOTATED in _first_record(files["test"])
     splits, notes = {}, []
     for split, path in files.items():
         parse = _parser(negative=negative, annotated=annotated and split == "test", split=split)
-        numbered = enumerate(json_lines(path, shape=SHAPE))
-        raws = ((where, (number, line)) for number, (where, line) in numbered)
+        lines = enumerate(json_lines(path, shape=SHAPE))
+        raws = ((f"{path}, line {number}", (at, line)) for at, (number, line) in lines)
         splits[split] = collected(raws, parse, equal_spans=equal_spans, relations=frozenset(label_names))
     if annotated:
         num_records = len({record.name.partition("|")[0] for record in splits["test"]})
@@ -86,7 +89,7 @@ def read_opennre(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Split (and "labels") -> its file."""
+    """Return split (and "labels") -> its file."""
     if not folder.is_dir():
         raise FileNotFoundError(f"`data_dir` {str(folder)!r} is not a folder.")
     found: dict[str, Path] = {}
@@ -111,19 +114,18 @@ def _files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _first(path: Path) -> Iterator[tuple[str, bytes]]:
-    """At most one line, one that is an object."""
-    for where, line in json_lines(path, shape=SHAPE):
+def _first_record(path: Path) -> dict[str, Any]:
+    """Return the first line that is an object; an empty one when there is none."""
+    for _, line in json_lines(path, shape=SHAPE):
         try:
-            parsed_line(line)
+            return parsed_line(line)
         except RowError:
             continue
-        yield where, line
-        return
+    return {}
 
 
 def read_label_list(path: Path) -> tuple[str, ...]:
-    """The names of a rel2id.json in the order of their ids.
+    """Return the names of a rel2id.json in the order of their ids.
 
     Raises:
         ValueError: Not a JSON object of name -> id, or the ids are not 0, 1, 2, ... each once.
@@ -166,7 +168,7 @@ def _parser(
 
 
 def _labels(record: Mapping[str, Any], *, negative: str, annotated: bool) -> Sequence[tuple[str, str | None]]:
-    """The relations of a record, each with the human answer; the distant label first."""
+    """Return the relations of a record, each with the human answer; the distant label first."""
     if not annotated:
         return [(needed(record, "relation"), None)]
     answers = needed(record, ANNOTATED, list)

@@ -1,4 +1,4 @@
-"""`--data` -> its reader, with the flags that the reader takes; the validation split; the NA rows."""
+"""`--data` -> its reader and the flags it takes; a validation split by entity pair; a sample of NA rows."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def check_data_flags(arguments: DataArguments) -> None:
 
 
 def read_data(arguments: DataArguments) -> RelationData:
-    """The data that the flags name: train, validation unless refused, test, and "na" where asked for.
+    """Return the data that the flags name: train, validation unless refused, test, and "na" where asked for.
 
     Raises:
         FileNotFoundError: A folder, file or dataset is not there.
@@ -141,7 +141,7 @@ def read_data(arguments: DataArguments) -> RelationData:
 
 
 def with_na_sample(data: RelationData, *, num_rows: int, whole_bags: bool) -> RelationData:
-    """The data with its "na" split cut to a sample that training has not seen.
+    """Return the data with its "na" split cut to a sample that training has not seen.
 
     Rows whose entity pair and sentence are in train are left out first: NYT-H's `na` split holds the NA rows
     of train. Bags are drawn in an order that is always the same, and their rows taken until there are

@@ -12,7 +12,7 @@ Reference: Peng et al. (2020), "Learning from Context or Names?", section 2.2, s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ Changed = tuple[str, Span, Span]
 
 
 def masked(sentence: str, head: Span, tail: Span) -> Changed:
-    """The sentence with BLANK for each entity; entities that overlap share one.
+    """Return the sentence with BLANK for each entity; entities that overlap share one.
 
     >>> masked("Ann left Rome.", Span(0, 3), Span(9, 13))
     ('[BLANK] left [BLANK].', Span(start=0, end=7), Span(start=13, end=20))
@@ -46,7 +46,7 @@ def masked(sentence: str, head: Span, tail: Span) -> Changed:
 
 
 def without_context(sentence: str, head: Span, tail: Span) -> Changed:
-    """The head's words and the tail's words, always in this order.
+    """Return the head's words and the tail's words, always in this order.
 
     >>> without_context("Rome saw Ann.", Span(9, 12), Span(0, 4))
     ('Ann Rome', Span(start=0, end=3), Span(start=4, end=8))
@@ -91,7 +91,7 @@ def majority_relation(data: RelationData) -> str:
         ValueError: No training row has a positive relation.
     """
     counts = np.bincount(data.splits["train"].labels, minlength=len(data.label_names))
-    counts[data.label_names.index(data.negative_relation)] = 0
+    counts[data.negative_id] = 0
     if not counts.any():
         raise ValueError(
             f"no training row of {data.name} has a relation other than {data.negative_relation}."
@@ -100,14 +100,13 @@ def majority_relation(data: RelationData) -> str:
 
 
 def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[str, Any]]]:
-    """Name -> the predictions of the lines that need no training, for every test unit.
+    """Return name -> the predictions of the lines that need no training, for every test unit.
 
     A pair of types that training has not is given the negative relation; a bag has the types of its first
     row. Data without types have no "type_pair".
     """
     test = data.splits["test"]
-    key = unit_id_key(track)
-    names: Sequence[str] = test.pair_names if key == "bag_id" else test.row_names
+    key, names = unit_id_key(track), test.units(track)
     first_row = {name: row for row, name in reversed(list(enumerate(names)))}
     units = {name: first_row[name] for name in dict.fromkeys(names)}
     most = majority_relation(data)
@@ -134,9 +133,8 @@ def type_pair_relations(data: RelationData) -> dict[tuple[str, str], str] | None
     counts: dict[tuple[str, str], Counter[int]] = {}
     for pair, label in zip(types, train.labels.tolist(), strict=True):
         counts.setdefault(pair, Counter())[label] += 1
-    negative = data.label_names.index(data.negative_relation)
     best = {
-        pair: min(own, key=lambda label: (-own[label], label == negative, label))
+        pair: min(own, key=lambda label: (-own[label], label == data.negative_id, label))
         for pair, own in counts.items()
     }
     return {pair: data.label_names[label] for pair, label in best.items()}

@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..model.entity_inputs import short_type
 from ..model.markers import Span
-from ..model.type_restriction import Types
+
+if TYPE_CHECKING:
+    from ..model.type_restriction import Types
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class RelationRows:
         """Number of rows."""
         return len(self.row_names)
 
+    def units(self, track: str) -> list[str]:
+        """Return the unit of each row: its bag on bag2bag, else the row itself."""
+        return self.pair_names if track == "bag2bag" else self.row_names
+
     @property
     def short_types(self) -> list[Types] | None:
         """The name that an input shows of the types of head and tail; an entity without one has UNTYPED."""
@@ -54,7 +60,7 @@ class RelationRows:
         return [(short_type(head), short_type(tail)) for head, tail in self.types]
 
     def select(self, positions: Sequence[int] | np.ndarray) -> RelationRows:
-        """The rows at these positions, in their order."""
+        """Return the rows at these positions, in their order."""
         chosen = np.asarray(positions, dtype=np.int64)
         at = chosen.tolist()
         return RelationRows(
@@ -116,13 +122,27 @@ class RelationData:
         return digest.hexdigest()[:16]
 
     @property
+    def relations(self) -> tuple[str, ...]:
+        """The relations by label id, without the negative one."""
+        return tuple(name for name in self.label_names if name != self.negative_relation)
+
+    @property
+    def negative_id(self) -> int:
+        """The label id of the negative relation."""
+        return self.label_names.index(self.negative_relation)
+
+    def relations_of(self, split: str) -> list[str]:
+        """Return the relation of each row of a split, by name."""
+        return [self.label_names[label] for label in self.splits[split].labels.tolist()]
+
+    @property
     def has_human_labels(self) -> bool:
         """Whether the tracks of `score_track` apply."""
         return self.splits["test"].references is not None
 
 
 def entity_pair(head: str, tail: str) -> str:
-    """The key of a pair: head and tail lower-cased, divided by a tab; the order counts.
+    """Return the key of a pair: head and tail lower-cased, divided by a tab; the order counts.
 
     >>> entity_pair("New York", "USA")
     'new york\\tusa'
@@ -162,7 +182,7 @@ def collected(
     may_be_missing: bool = False,
     relations: Container[str] | None = None,
 ) -> list[RelationRecord]:
-    """The records of one split, checked.
+    """Return the records of one split, checked.
 
     Args:
         raws: Where a raw record is (for messages), and the record.
@@ -263,12 +283,12 @@ def check_word(sentence: str, span: Span, word: object, *, name: str) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is an int and no bool."""
+    """Return whether it is an int and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def needed(record: Mapping[str, Any], key: str, kind: type[Any] = str) -> Any:
-    """The value of a key.
+    """Return the value of a key.
 
     Raises:
         RowError: The key is not there, or its value is not of the kind.
@@ -281,14 +301,14 @@ def needed(record: Mapping[str, Any], key: str, kind: type[Any] = str) -> Any:
 
 
 def all_labels(splits: Mapping[str, Sequence[RelationRecord]]) -> tuple[str, ...]:
-    """The relations of all splits, sorted: one list, so that a label has one id everywhere."""
+    """Return the relations of all splits, sorted: one list, so that a label has one id everywhere."""
     return tuple(sorted({record.relation for records in splits.values() for record in records}))
 
 
 def with_negative(
     label_names: Sequence[str], negative_relation: str | None, *, where: str
 ) -> tuple[str, ...]:
-    """The label list, which has the negative relation; it is added when it is NO_SUCH_RELATION.
+    """Return the label list, which has the negative relation; it is added when it is NO_SUCH_RELATION.
 
     Raises:
         ValueError: No relation has the name.
@@ -314,7 +334,7 @@ def relation_data(
     groups: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> RelationData:
-    """The records of all splits as arrays, with one label list.
+    """Return the records of all splits as arrays, with one label list.
 
     `references` are made for all splits when the test split has a `bag_label`; "unk" stands where nobody
     judged.

@@ -57,7 +57,7 @@ def read_semeval2010(data_dir: str) -> RelationData:
 
 
 def read_semeval(path: Path) -> list[RelationRecord]:
-    """All records of a file, in order.
+    """Return all records of a file, in order.
 
     Raises:
         FileNotFoundError: The file is not there.
@@ -79,7 +79,7 @@ def read_semeval(path: Path) -> list[RelationRecord]:
 
 
 def _blocks(path: Path, lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The lines of each record; a line that no record begins with belongs to the one before."""
+    """Yield the lines of each record; a line that no record begins with belongs to the one before."""
     starts = [at for at, line in enumerate(lines) if NUMBERED.match(line)]
     first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
     if first < len(lines) and first not in starts:
@@ -89,7 +89,7 @@ def _blocks(path: Path, lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def rows_of(block: list[str]) -> Iterator[RelationRecord]:
-    """The one row of a record's lines.
+    """Yield the one row of a record's lines.
 
     Raises:
         RowError: No number, relation or tag where it should be, or lines that are no record.
@@ -116,7 +116,7 @@ def rows_of(block: list[str]) -> Iterator[RelationRecord]:
 
 
 def untagged(tagged: str) -> tuple[str, Span, Span]:
-    """The sentence without its four tags, and the spans of e1 and e2.
+    """Return the sentence without its four tags, and the spans of e1 and e2.
 
     Raises:
         RowError: A tag is missing, occurs twice, or closes before it opens.

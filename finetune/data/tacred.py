@@ -73,7 +73,7 @@ def read_tacred(
 
 
 def rows_of(raw: Any) -> Iterator[RelationRecord]:
-    """The one row of a record.
+    """Yield the one row of a record.
 
     Raises:
         RowError: A key is missing or of the wrong kind, or a span is not within the tokens.

@@ -33,7 +33,7 @@ DEFAULT_MAX_LENGTH = 512
 
 
 def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
-    """The fast tokenizer of an encoder folder or Hub name.
+    """Return the fast tokenizer of an encoder folder or Hub name.
 
     Raises:
         ValueError: It does not load, is not a fast tokenizer, or has no words.
@@ -50,7 +50,7 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
 
 
 def load_config(name_or_path: str) -> PreTrainedConfig:
-    """The config of an encoder folder or Hub name, or of a trained classifier.
+    """Return the config of an encoder folder or Hub name, or of a trained classifier.
 
     Raises:
         ValueError: It does not load.
@@ -58,13 +58,18 @@ def load_config(name_or_path: str) -> PreTrainedConfig:
     return _load(AutoConfig.from_pretrained, name_or_path, "config")
 
 
-def load_trained(name_or_path: str) -> RelationClassifier:
-    """The classifier that was trained and saved, in float32.
+def load_trained(name_or_path: str, **values: Any) -> RelationClassifier:
+    """Return the classifier that was trained and saved, in float32.
+
+    Args:
+        name_or_path: Its folder, or its name on the Hub.
+        **values: Values of its config in the place of the saved ones.
 
     Raises:
         ValueError: It does not load.
     """
-    model = _load(partial(RelationClassifier.from_pretrained, dtype=torch.float32), name_or_path, "weights")
+    load = partial(RelationClassifier.from_pretrained, dtype=torch.float32, **values)
+    model = _load(load, name_or_path, "weights")
     if Path(name_or_path).is_dir():
         model.config.name_or_path = ""  # a saved model must not tell where it was made
     return model
@@ -73,7 +78,7 @@ def load_trained(name_or_path: str) -> RelationClassifier:
 def load_encoder(
     name_or_path: str, *, tokenizer: PreTrainedTokenizerBase | None = None, language_model: bool = False
 ) -> PreTrainedModel:
-    """The pretrained encoder in float32, without a pooling layer where it can be left away.
+    """Return the pretrained encoder in float32, without a pooling layer where it can be left away.
 
     With `language_model` it has the head that predicts words at masks.
 
@@ -142,7 +147,7 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
 
 
 def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityInput) -> int:
-    """Number of tokens that were new to the tokenizer; afterwards every one has an id of its own.
+    """Return number of tokens that were new to the tokenizer; afterwards every one has an id of its own.
 
     Raises:
         ValueError: The tokenizer is not a fast one, or two tokens share an id, or one is the unknown token.
@@ -168,7 +173,7 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
 
 
 def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list[int]:
-    """The ids of tokens that the tokenizer has, in their order."""
+    """Return the ids of tokens that the tokenizer has, in their order."""
     return cast("list[int]", tokenizer.convert_tokens_to_ids(list(tokens)))
 
 
@@ -236,7 +241,7 @@ def build_classifier(
     return model
 
 
-NAMED = 5
+MAX_LISTED = 5  # names in a message
 
 
 def check_labels(
@@ -258,8 +263,8 @@ def check_labels(
         return
     sides = {"the checkpoint": set(own) - set(label_names), "the data": set(label_names) - set(own)}
     differences = [
-        f"only {side} has {', '.join(sorted(names)[:NAMED])}"
-        + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        f"only {side} has {', '.join(sorted(names)[:MAX_LISTED])}"
+        + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")
         for side, names in sides.items()
         if names
     ]
@@ -321,7 +326,7 @@ class EncoderSource:
 
 
 def pretrained_source(arguments: ModelArguments) -> EncoderSource:
-    """The encoder that `model_name_or_path` names, loaded once to see that it can be.
+    """Return the encoder that `model_name_or_path` names, loaded once to see that it can be.
 
     Raises:
         ValueError: No name, a flag of the other encoders, or an encoder that does not load.
@@ -352,7 +357,7 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
 
 
 def word_source(arguments: ModelArguments, train: RelationRows) -> EncoderSource:
-    """An encoder on the words of the training rows and of the vectors file.
+    """Return an encoder on the words of the training rows and of the vectors file.
 
     Raises:
         FileNotFoundError: The vectors file is not there.

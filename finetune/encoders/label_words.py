@@ -73,7 +73,7 @@ def _ready_text(data: str) -> str:
 
 
 def ready_vocabulary(data: str) -> list[str]:
-    """Every word in the package's own label words for the data, sorted.
+    """Return every word in the package's own label words for the data, sorted.
 
     >>> ready_vocabulary("nyt_h")[:3]
     ['advised', 'belongs', 'born']
@@ -117,7 +117,7 @@ def word_id(tokenizer: PreTrainedTokenizerBase, word: str) -> int | None:
 
 
 def label_word_ids(tokenizer: PreTrainedTokenizerBase, words: Mapping[str, Sequence[str]]) -> list[list[int]]:
-    """The token ids of the words of each relation, shape (num_labels, 5).
+    """Return the token ids of the words of each relation, shape (num_labels, 5).
 
     Raises:
         ValueError: Words that are not one token of the vocabulary.

@@ -1,4 +1,4 @@
-"""Word vectors from a text file in GloVe's format, checked line by line."""
+"""Word vectors in GloVe's format, the tokenizer of the training words, and the word encoder of both."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class WordVectors:
     values: np.ndarray
 
     @property
-    def cased(self) -> bool:
+    def is_cased(self) -> bool:
         """Whether the words were counted with their case, as in glove.840B and not in glove.6B.
 
-        >>> WordVectors(["The", "the"], np.zeros((2, 1))).cased, WordVectors(["the"], np.zeros((1, 1))).cased
-        (True, False)
+        >>> WordVectors(["The", "the"], np.zeros((2, 1))).is_cased
+        True
         """
         return sum(word != word.lower() for word in self.words) >= max(1, CASED_SHARE * len(self.words))
 
 
 def read_word_vectors(path: str | Path) -> WordVectors:
-    """Every word of the file with its vector.
+    """Return every word of the file with its vector.
 
     A line is a word, a blank and the numbers, divided by blanks; all lines have as many numbers as the first.
     A word may hold blanks itself (". . ." in glove.840B), if what stands in front of the numbers is none.
@@ -89,7 +89,7 @@ def _width(line: str, path: Path) -> int:
 
 
 def _numbers(split: list[list[str]], width: int, path: Path, *, first_line: int) -> np.ndarray:
-    """The numbers of a block of lines, float32, shape (num_lines, width)."""
+    """Return the numbers of a block of lines, float32, shape (num_lines, width)."""
     try:
         if all(_right_width(fields, width) for fields in split):
             values = np.array([fields[1:] for fields in split], dtype=np.float32)
@@ -104,7 +104,7 @@ def _numbers(split: list[list[str]], width: int, path: Path, *, first_line: int)
 
 
 def _right_width(fields: list[str], width: int) -> bool:
-    """Whether a line, split off from its end, is a word and its numbers."""
+    """Return whether a line, split off from its end, is a word and its numbers."""
     word = fields[0]
     return (
         len(fields) == width + 1 and bool(word) and (" " not in word or not _is_finite(word.split(" ")[-1]))
@@ -112,7 +112,7 @@ def _right_width(fields: list[str], width: int) -> bool:
 
 
 def _faults(fields: list[str], width: int) -> Iterator[str]:
-    """What is wrong with one line."""
+    """Yield what is wrong with one line."""
     if not _right_width(fields, width):
         word, *numbers = " ".join(fields).split(" ")
         yield f"{len(numbers)} numbers behind {word[:40]!r}; the first line has {width}"
@@ -176,7 +176,7 @@ def word_tokenizer(
     >>> tokenizer.convert_ids_to_tokens(tokenizer("The firm in York")["input_ids"])
     ['the', 'firm', '[UNK]', 'york']
     """
-    cased = vectors is not None and vectors.cased
+    cased = vectors is not None and vectors.is_cased
     counting = _plain_tokenizer({UNKNOWN: 0}, cased=cased)
     trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=1, show_progress=False)
     counting.train_from_iterator(_pieces(sentences, spans), trainer)
@@ -199,7 +199,7 @@ def _plain_tokenizer(vocabulary: dict[str, int], *, cased: bool) -> Tokenizer:
 
 
 def _pieces(sentences: Iterable[str], spans: np.ndarray) -> Iterator[str]:
-    """The sentences, cut at the borders of their entities."""
+    """Yield the sentences, cut at the borders of their entities."""
     for sentence, borders in zip(sentences, spans.tolist(), strict=True):
         cuts = sorted({0, len(sentence), *(border for border in borders if border > 0)})
         yield from (sentence[start:end] for start, end in pairwise(cuts))
@@ -208,7 +208,7 @@ def _pieces(sentences: Iterable[str], spans: np.ndarray) -> Iterator[str]:
 def build_word_encoder(
     *, tokenizer: PreTrainedTokenizerBase, vectors: WordVectors | None, shape: Mapping[str, Any]
 ) -> WordEncoder:
-    """A word encoder with a row for every token; random values follow from torch's seed.
+    """Return a word encoder with a row for every token; random values follow from torch's seed.
 
     A word without a vector in the file starts as a draw from the normal distribution with the mean and
     standard deviation of all numbers of the file, as in [A]'s release. The unknown word has the mean of all

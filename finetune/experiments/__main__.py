@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
+from ..training.processes import print_error
 from . import experiment_file
 from .experiment_file import Experiment, read_experiment
 from .folder_lock import LOCK, locked
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(argv)
         return _run(options)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return 2
     except KeyboardInterrupt:
         print("stopped; the same command goes on with what is there.", file=sys.stderr)
@@ -136,13 +137,13 @@ def _run_locked(
     lock: int,
     launcher: list[str],
 ) -> int:
-    from ..report.results import write_atomically
+    from ..report.results import temporary_path, write_atomically
     from .checks import RUNS, check_against_folder, check_inputs, check_processes
     from .runs import environments, run_all
 
     folder = Path(options.output_dir)
     # A part is what a command left that was killed while it wrote.
-    there = sorted({entry.name for entry in folder.iterdir()} - {LOCK, f".{FILE}.part"})
+    there = sorted({entry.name for entry in folder.iterdir()} - {LOCK, temporary_path(folder / FILE).name})
     if there and FILE not in there:
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no experiment wrote (first: {there[0]!r}, "
@@ -169,10 +170,9 @@ def _run_locked(
         failed = run_all(to_run, launcher=launcher, workers=workers, lock=lock, say=_say)
         if failed:
             names = ", ".join(run.label for run in failed)
-            print(
-                f"error: {len(failed)} of {len(runs)} runs failed: {names}. There is no comparison, since it "
-                "would leave them out. The same command runs them again, and no other.",
-                file=sys.stderr,
+            print_error(
+                f"{len(failed)} of {len(runs)} runs failed: {names}. There is no comparison, since it would "
+                "leave them out. The same command runs them again, and no other."
             )
             return 2
     check_processes(runs)
@@ -218,18 +218,16 @@ def _say(line: str) -> None:
 def _plan_line(
     experiment: Experiment, runs: Sequence[PlannedRun], to_run: Sequence[PlannedRun], num_workers: int
 ) -> str:
+    from ..report.report_tables import counted
+
     num_before = len(runs) - len(to_run)
     line = (
-        f"{experiment.title}: {_counted(len(runs), 'run')} ({_counted(len(experiment.systems), 'system')} on "
-        f"{', '.join(experiment.tracks)}) with {_counted(len(experiment.seeds), 'seed')} each"
+        f"{experiment.title}: {counted(len(runs), 'run')} ({counted(len(experiment.systems), 'system')} on "
+        f"{', '.join(experiment.tracks)}) with {counted(len(experiment.seeds), 'seed')} each"
     )
     if num_before:
         line += f"; {num_before} {'was' if num_before == 1 else 'were'} finished before"
     return line + (f"; {num_workers} at once" if num_workers > 1 else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _delete(folder: Path, names: Sequence[str]) -> None:

@@ -12,16 +12,17 @@ from ..arguments import Settings, check_track
 from ..command_line import known_flags, parse_arguments
 from ..data.readers import check_data_flags
 from ..data.relation_rows import RelationData
+from ..settings_files import flag_argv, nearest
 from ..training.multi_seed import checked_input
 from ..training.run_identity import as_given, differences_from, is_claimed, num_processes_of, run_identity
-from .experiment_file import Experiment, System, flag_words, nearest
+from .experiment_file import Experiment, System
 from .runs import PlannedRun
 
 RUNS = "runs"
 
 
 def planned_runs(experiment: Experiment, *, folder: Path, where: str) -> list[PlannedRun]:
-    """Every run, track by track, its flags checked by the command's own parser.
+    """Return every run, track by track, its flags checked by the command's own parser.
 
     Args:
         experiment: The experiment.
@@ -63,15 +64,15 @@ def planned_runs(experiment: Experiment, *, folder: Path, where: str) -> list[Pl
 
 
 def _checked_data(experiment: Experiment, output: str) -> None:
-    check_data_flags(parse_arguments([*flag_words(experiment.data), output]).data)
+    check_data_flags(parse_arguments([*flag_argv(experiment.data), output]).data)
 
 
 def _planned(experiment: Experiment, system: System, track: str, folder: Path, where: str) -> PlannedRun:
     own = folder / RUNS / track / system.slug
-    words = [*experiment.words(system, track), f"--output_dir={own}"]
+    argv = [*experiment.argv(system, track), f"--output_dir={own}"]
 
     def parsed() -> Settings:
-        settings = parse_arguments(words)
+        settings = parse_arguments(argv)
         check_track(settings.data, settings.model)
         if settings.model.encoder == "pretrained" and settings.model.model_name_or_path is None:
             raise ValueError(
@@ -82,7 +83,7 @@ def _planned(experiment: Experiment, system: System, track: str, folder: Path, w
 
     place = f"{where}: system {system.name!r} on {track}"
     settings = _prefixed(place, system.flags.values(), parsed)
-    return PlannedRun(system=system.name, track=track, folder=own, words=tuple(words), settings=settings)
+    return PlannedRun(system=system.name, track=track, folder=own, argv=tuple(argv), settings=settings)
 
 
 def _prefixed(place: str, values: Iterable[object], check: Callable[[], Settings | None]):

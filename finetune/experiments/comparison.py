@@ -86,7 +86,7 @@ def _introduction(tracks: Sequence[TrackRuns], runs: Sequence[SystemRun]) -> str
 
 
 def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[list[str], list[str]]:
-    """The sections of one track, and its findings as a list; its tables are written."""
+    """Return the sections of one track, and its findings as a list; its tables are written."""
     tests = pair_tests(own, data)
     found: list[str] = []
     tables: list[Table | None] = []

@@ -1,4 +1,4 @@
-"""An experiment file: systems, tracks and seeds, as words for `python -m finetune`.
+"""An experiment file: systems, tracks and seeds, as arguments for `python -m finetune`.
 
     title: Two systems on my data
     data: {data: nyt_h, data_dir: nyt-h}            # the flags of the data
@@ -15,7 +15,6 @@ Flags have the names that they have on the command line.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,12 +22,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import yaml
-
 from ..arguments import DataArguments, check_seeds
+from ..settings_files import OnceLoader, flag_argv, nearest, read_settings
 
 KEYS = ("title", "data", "tracks", "seeds", "model_name_or_path", "arguments", "systems")
-MOST_OF_NAME = 100  # characters of a system's name, which names a folder too
+MAX_NAME_LENGTH = 100  # characters of a system's name, which names a folder too
 TRACKS: tuple[str, ...] = get_args(get_type_hints(DataArguments)["track"])
 DATA_FLAGS = frozenset(item.name for item in fields(DataArguments)) - {"track"}
 # Flags that an experiment sets itself, with where they belong.
@@ -89,10 +87,10 @@ class Experiment:
         """Every track that a system is run on, in the order of the tracks."""
         return tuple(track for track in TRACKS if any(track in system.tracks for system in self.systems))
 
-    def words(self, system: System, track: str) -> list[str]:
-        """The words behind `python -m finetune`, without `--output_dir`."""
-        words = flag_words({**self.data, "track": track, **system.flags})
-        return [*words, "--seeds", *map(str, self.seeds)]
+    def argv(self, system: System, track: str) -> list[str]:
+        """Return the arguments of `python -m finetune`, without `--output_dir`."""
+        argv = flag_argv({**self.data, "track": track, **system.flags})
+        return [*argv, "--seeds", *map(str, self.seeds)]
 
     def as_file(self) -> dict[str, Any]:
         """The same experiment as the content of a file, nothing left to defaults or to other places."""
@@ -106,7 +104,7 @@ class Experiment:
 def read_experiment(
     path: Path, *, data_dir: str | None = None, model_name_or_path: str | None = None
 ) -> Experiment:
-    """The experiment in a file; with `data_dir` and `model_name_or_path` in the place of those it has.
+    """Return the experiment in a file; with `data_dir` and `model_name_or_path` in the place of those it has.
 
     Values are not looked at beyond what YAML makes of them: that is the command's parser's part.
 
@@ -116,7 +114,7 @@ def read_experiment(
             kind, or systems that share a name or a folder.
     """
     where = str(path)
-    given = _mapping(_loaded(path), where)
+    given = _mapping(read_settings(path, what="experiment file", loader=OnceLoader), where)
     _check_keys(given, KEYS, where)
     for key in ("title", "data", "seeds", "systems"):
         if key not in given:
@@ -160,9 +158,9 @@ def _system(
         raise ValueError(f"{where}: system {number} must have a `name`, a text; got {name!r}.")
     place = f"{where}: system {name!r}"
     name = " ".join(name.split())
-    if len(name) > MOST_OF_NAME or not name.isprintable():
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise ValueError(
-            f"{place}: a name has at most {MOST_OF_NAME} characters, none of them a control character."
+            f"{place}: a name has at most {MAX_NAME_LENGTH} characters, none of them a control character."
         )
     own = _tracks(given.pop("tracks"), place) if "tracks" in given else tracks
     flags = _flags(given, place)
@@ -237,59 +235,5 @@ def _check_keys(given: Iterable[str], known: Iterable[str], place: str) -> None:
             raise ValueError(f"{place}: the key {key!r} is not known{nearest(key, known)}.")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The part of an error that names similar ones.
-
-    >>> nearest("sedes", ["seeds", "title"]), nearest("x", ["title"])
-    ('; did you mean `seeds`?', '')
-    """
-    found = difflib.get_close_matches(name, list(known), n=3)
-    return f"; did you mean {' or '.join(f'`{one}`' for one in found)}?" if found else ""
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def flag_words(flags: Mapping[str, Any]) -> list[str]:
-    """Flags as words on a command line.
-
-    >>> flag_words({"bf16": False, "columns": ["head=subj", "tail=obj"], "learning_rate": 1e-05})
-    ['--bf16=false', '--columns', 'head=subj', 'tail=obj', '--learning_rate=1e-05']
-    """
-    words = []
-    for name, value in flags.items():
-        if isinstance(value, list):
-            words += [f"--{name}", *map(_word, value)]
-        else:
-            words.append(f"--{name}={_word(value)}")
-    return words
-
-
-def _word(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return json.dumps(value) if isinstance(value, dict) else str(value)
-
-
-class _OnceLoader(yaml.SafeLoader):
-    """Takes a key that is there twice for a fault; YAML's own loader takes the last one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice is not None:
-            mark = node.start_mark
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is there twice", mark)
-        return super().construct_mapping(node, deep)
-
-
-def _loaded(path: Path) -> object:
-    if not path.is_file():
-        raise FileNotFoundError(f"the experiment file {path} is not there.")
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not YAML: {' '.join(str(error).split())}.") from error
-    except RecursionError as error:
-        raise ValueError(f"{path}: lists or mappings within each other are nested too deeply.") from error

@@ -158,7 +158,7 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
             pictures.points.append(f"{FIGURES}/figure_{number}_{runs.track}.csv")
             write_atomically(folder / pictures.points[-1], csv_text(rows))
     try:
-        figures = _figures(runs, drawn, num_relations=len(data.label_names) - 1)
+        figures = _figures(runs, drawn, num_relations=len(data.relations))
         if figures:
             write_figures(folder / FIGURES, {name: figure for name, (figure, _) in figures.items()})
     except ImportError as error:
@@ -186,7 +186,7 @@ def _system_statistics(runs: TrackRuns, units: Units, system: str) -> Iterator[T
 
 
 def _figures(runs: TrackRuns, drawn: _Points, *, num_relations: int) -> dict[str, tuple[Figure, str]]:
-    """Name -> figure and caption."""
+    """Return name -> figure and caption."""
     unit = "bag" if runs.track == "bag2bag" else "sentence"
     seeds = "one seed" if len(runs.seeds) == 1 else f"mean over {len(runs.seeds)} seeds"
     bands = ", with bands of one standard deviation for up to four systems" if len(runs.seeds) > 1 else ""

@@ -74,7 +74,7 @@ class RankingChange:
 
 
 def ranking_change(agreement: RankAgreement, tests: PairTests, first: str, second: str) -> RankingChange:
-    """How the rankings by two measures, by key, differ."""
+    """Return how the rankings by two measures, by key, differ."""
     swaps = []
     for better, worse in agreement.swapped_pairs(first, second):
         pair = (better, worse) if (better, worse) in tests else (worse, better)
@@ -86,7 +86,7 @@ def ranking_change(agreement: RankAgreement, tests: PairTests, first: str, secon
 
 
 def agreement_of(runs: TrackRuns) -> RankAgreement:
-    """The rankings by every F1 of every truth."""
+    """Return the rankings by every F1 of every truth."""
     keys = [key for truth in runs.truths for key in runs.f1_keys(truth).values()]
     return rank_systems({system: runs.seed_scores(system) for system in runs.systems}, measures=keys)
 
@@ -123,7 +123,7 @@ def swap_rows(
 
 
 def ranks_table(runs: TrackRuns, tests: PairTests) -> Table | None:
-    """The rank of every system by every F1, 1 the best; None for a single system."""
+    """Return the rank of every system by every F1, 1 the best; None for a single system."""
     if not tests:
         return None
     agreement = agreement_of(runs)
@@ -228,7 +228,7 @@ def _truths_sentence(convention: str, changes: Mapping[str, RankingChange], num_
 
 
 def _significant_sentence(runs: TrackRuns, tests: PairTests) -> str:
-    """How many pairs differ significantly: the order of the others may be noise."""
+    """Return how many pairs differ significantly: the order of the others may be noise."""
     counts = []
     for truth in runs.truths:
         key = runs.f1_keys(truth)[ALL_RELATIONS]
@@ -243,7 +243,7 @@ def _significant_sentence(runs: TrackRuns, tests: PairTests) -> str:
 
 
 def _averages_verdict(changes: Mapping[str, RankingChange]) -> str:
-    """The strongest verdict of all pairs of averages."""
+    """Return the strongest verdict of all pairs of averages."""
     swaps = [(name, swap) for name, change in changes.items() for swap in change.swaps]
     if not swaps:
         ties = any(change.differ_in_ties for change in changes.values())
@@ -274,7 +274,7 @@ def _tau(changes: Mapping[tuple[str, str], RankingChange], one: str, other: str)
 def _swap_rows(
     changes: Mapping[str, RankingChange], tests: PairTests, columns: Sequence[str]
 ) -> list[list[str]]:
-    """A row for each pair of systems that swaps: its tests by key, and where it is a significant swap.
+    """Return a row for each pair of systems that swaps: its tests by key, and where it is a significant swap.
 
     Args:
         changes: Name of what is compared -> its change.
@@ -305,7 +305,7 @@ def _swap_rows(
 def _swaps_text(
     rows: Sequence[Sequence[str]], heading: Sequence[str], columns: Sequence[str], between: str
 ) -> str:
-    """The table of swapped pairs, or that there are none."""
+    """Return the table of swapped pairs, or that there are none."""
     if not rows:
         return "No two systems swap."
     what = f"significant swap, {between}" if between else "significant swap"

@@ -74,11 +74,11 @@ class TrackRuns:
         return next(iter(self.systems.values())).results["echo"]
 
     def seed_scores(self, system: str) -> list[dict[str, Any]]:
-        """The flat numbers of each seed, with the signatures, as `compare_runs` takes them."""
+        """Return the flat numbers of each seed, with the signatures, as `compare_runs` takes them."""
         return scores_of_seeds(self.systems[system])
 
     def f1_keys(self, truth: str) -> dict[str, str]:
-        """Name -> key of every F1 that ranks systems under a truth.
+        """Return name -> key of every F1 that ranks systems under a truth.
 
         Macro over all relations on a track, the five averages, the official score where there is one.
         """
@@ -90,17 +90,17 @@ class TrackRuns:
         return keys
 
     def predictions_path(self, system: str, seed: int) -> Path:
-        """Where the predictions of the test units are."""
+        """Return where the predictions of the test units are."""
         return self.systems[system].folder / f"seed-{seed}" / PREDICTIONS
 
     def records(self, system: str, seed: int) -> list[dict[str, Any]] | None:
-        """The predictions of the test units, or None when the file is not there."""
+        """Return the predictions of the test units, or None when the file is not there."""
         path = self.predictions_path(system, seed)
         return list(read_predictions(path)) if path.is_file() else None
 
 
 def scores_of_seeds(run: SystemRun) -> list[dict[str, Any]]:
-    """The flat numbers of each seed of a run, with its signatures.
+    """Return the flat numbers of each seed of a run, with its signatures.
 
     Raises:
         ValueError: `results.json` is not what a run wrote, or lacks a seed.
@@ -120,7 +120,7 @@ def scores_of_seeds(run: SystemRun) -> list[dict[str, Any]]:
 
 
 def runs_by_track(runs: Sequence[SystemRun], data: RelationData) -> list[TrackRuns]:
-    """The runs of each track that has some, in the order of TRACKS.
+    """Return the runs of each track that has some, in the order of TRACKS.
 
     Raises:
         ValueError: No runs; a system twice on a track or an unknown track; runs of one track with different
@@ -181,9 +181,8 @@ def _checked(
 def _check_data(runs: TrackRuns, data: RelationData) -> None:
     """Refuse data whose test split is not the one that the runs were scored on: their signatures tell."""
     key = id_key(runs.track, "test")
-    rows = data.splits["test"]
-    names = rows.pair_names if key == "bag_id" else rows.row_names
-    nothing = [{key: name, "pred": data.negative_relation} for name in dict.fromkeys(names)]
+    names = dict.fromkeys(data.splits["test"].units(runs.track))
+    nothing = [{key: name, "pred": data.negative_relation} for name in names]
     scores = score_records(
         data=data, split="test", track=runs.track, records=nothing, multi_label=runs.by_track
     )

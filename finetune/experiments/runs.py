@@ -37,14 +37,14 @@ class PlannedRun:
         system: The system's name.
         track: The track.
         folder: Its output folder.
-        words: The words behind `python -m finetune`.
+        argv: The arguments of `python -m finetune`.
         settings: The same, checked.
     """
 
     system: str
     track: str
     folder: Path
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     settings: Settings
 
     @property
@@ -58,7 +58,7 @@ class PlannedRun:
         return self.folder.with_name(f"{self.folder.name}.log")
 
     def results(self) -> dict[str, Any] | None:
-        """What results.json holds, or None when the run is not finished.
+        """Return what results.json holds, or None when the run is not finished, or lacks a seed or the lines.
 
         Raises:
             ValueError: The file is broken.
@@ -72,17 +72,19 @@ class PlannedRun:
             raise ValueError(
                 f"{path} is broken ({error}); delete it, and the run is put together again."
             ) from error
-        lacking = self.settings.run.reference_lines and "reference_lines" not in found
-        return None if lacking else found
+        is_whole = list(found.get("seeds", ())) == list(map(str, self.settings.run.seeds or ()))
+        if self.settings.run.reference_lines and "reference_lines" not in found:
+            is_whole = False
+        return found if is_whole else None
 
 
 def command_of(run: PlannedRun, *, launcher: Sequence[str]) -> list[str]:
-    """The command of a run; `launcher` takes the place of the Python interpreter."""
-    return [*(launcher or [sys.executable]), "-m", "finetune", *run.words]
+    """Return the command of a run; `launcher` takes the place of the Python interpreter."""
+    return [*(launcher or [sys.executable]), "-m", "finetune", *run.argv]
 
 
 def environments(num_workers: int, *, launched: bool, num_gpus: int) -> list[dict[str, str]]:
-    """The environment of each worker's runs: a share of the threads, and one of the GPUs.
+    """Return the environment of each worker's runs: a share of the threads, and one of the GPUs.
 
     With a launcher there is one worker, whose processes share the machine out among themselves.
     """
@@ -107,7 +109,7 @@ THREADS = ("OMP_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 def num_threads() -> int:
-    """How many threads this process may run at once."""
+    """Return how many threads this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -242,7 +244,7 @@ def _last_lines(log: Path) -> str:
 
 
 def _left(num_left: int, times: Sequence[float], num_workers: int) -> str:
-    """What is left, from the mean time of the runs so far.
+    """Return what is left, from the mean time of the runs so far.
 
     >>> _left(3, [60.0, 120.0], 2), _left(0, [60.0], 1)
     ('; 3 runs left, about 3 min', '')
@@ -255,7 +257,7 @@ def _left(num_left: int, times: Sequence[float], num_workers: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people.
+    """Return a time for people.
 
     >>> duration(4.2), duration(100), duration(4000)
     ('4 s', '2 min', '1 h 7 min')
@@ -267,7 +269,7 @@ def duration(seconds: float) -> str:
 
 
 def found_launcher(text: str) -> list[str]:
-    """The launcher's words, its program as a path, looked for beside the Python interpreter first.
+    """Return the launcher's words, its program as a path, looked for beside the Python interpreter first.
 
     Raises:
         ValueError: A quotation mark without its other, or there is no such program.

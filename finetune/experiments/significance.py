@@ -67,7 +67,7 @@ PairTests = Mapping[tuple[str, str], Mapping[str, PairTest]]
 
 
 def pair_tests(runs: TrackRuns, data: RelationData) -> PairTests:
-    """Every pair of systems by every F1 that ranks them.
+    """Return every pair of systems by every F1 that ranks them.
 
     With several seeds the p-values are Welch's. With one seed they are those of the paired randomization test
     over bags (rows where the data have none), from the prediction files.
@@ -123,14 +123,14 @@ class _Exchanges:
                 predictions_b=second,
                 references=references_of(data, "test"),
                 track=self.runs.track,
-                relations=[name for name in data.label_names if name != data.negative_relation],
+                relations=data.relations,
                 negative_relation=data.negative_relation,
                 **shared,
             )
             return result.p_values, None
         rows = data.splits["test"]
         shared |= {
-            "references": [data.label_names[label] for label in rows.labels.tolist()],
+            "references": data.relations_of("test"),
             "bags": rows.pair_names,
             "labels": list(data.label_names),
             "negative_label": data.negative_relation,
@@ -146,13 +146,13 @@ class _Exchanges:
 
 
 def difference_text(test: PairTest, sign: int = 1) -> str:
-    """A difference in points, times `sign`, and Holm's p-value."""
+    """Return a difference in points, times `sign`, and Holm's p-value."""
     p_value = "not tested" if test.p_holm is None else f"p = {p_text(test.p_holm)}"
     return f"{100 * sign * test.difference:+.2f} ({p_value})"
 
 
 def method(runs: TrackRuns) -> str:
-    """Which test the p-values come from and what they are corrected for."""
+    """Return which test the p-values come from and what they are corrected for."""
     if len(runs.seeds) > 1:
         test = (
             f"Welch's t-test over {len(runs.seeds)} seeds, which asks whether other seeds would give the "

@@ -54,7 +54,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 
 
 def of_seeds(runs: TrackRuns) -> str:
-    """What the numbers of a table are.
+    """Return what the numbers of a table are.
 
     Returns:
         Such as "mean ± sample standard deviation over n = 2 seeds (9, 148)".
@@ -66,7 +66,7 @@ def of_seeds(runs: TrackRuns) -> str:
 
 
 def truth_title(truth: str) -> str:
-    """The heading of a truth's table, with whose convention it is.
+    """Return the heading of a truth's table, with whose convention it is.
 
     >>> truth_title("magt_ds_scope")
     "MAGT (DS scope): human labels, [A]'s convention"
@@ -116,7 +116,7 @@ def table_7(runs: TrackRuns) -> Table | None:
 
 
 def averages_table(runs: TrackRuns) -> Table:
-    """The F1 averages of [B] by truth, the numbers behind its Tables 3 and 4."""
+    """Return the F1 averages of [B] by truth, the numbers behind its Tables 3 and 4."""
     note = f"F1 in percent, {of_seeds(runs)}. `macro` is over the classes that have support under the truth."
     columns = {truth: runs.f1_keys(truth) for truth in runs.truths}
     text, rows = _by_truth(runs, columns, echo=runs.by_track)
@@ -183,9 +183,8 @@ def label_table(tracks: Sequence[TrackRuns], data: RelationData) -> Table:
 
 def _labels(runs: TrackRuns, data: RelationData) -> Iterator[tuple[str, list[str]]]:
     """Name -> the labels of each truth; on a track of (unit, relation) pairs, NA for units without one."""
-    test = data.splits["test"]
     if not runs.by_track:
-        yield "test", [data.label_names[label] for label in test.labels.tolist()]
+        yield "test", data.relations_of("test")
         return
     unit = "bags" if runs.track == "bag2bag" else "sentences"
     units = units_of(data, "test", track=runs.track)
@@ -235,7 +234,7 @@ def _by_truth(
 
 
 def _csv_rows(runs: TrackRuns, system: str | None, truth: str, titles: Mapping[str, str]) -> list[Row]:
-    """A row for each measure of a system under a truth; None is the echo, which has no seeds."""
+    """Return a row for each measure of a system under a truth; None is the echo, which has no seeds."""
     seeds = [None] * len(runs.seeds) if system is None else runs.seed_scores(system)
     found = []
     for measure, key in titles.items():

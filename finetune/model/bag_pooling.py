@@ -45,7 +45,7 @@ def check_pooling(pooling: str) -> None:
 
 
 def score_activation(*, bag_pooling: str | None, multi_label: bool) -> str:
-    """What makes scores of a model's output: "softmax", "sigmoid", or "identity" (scores already).
+    """Return what makes scores of a model's output: "softmax", "sigmoid", or "identity" (scores already).
 
     >>> score_activation(bag_pooling=None, multi_label=False), score_activation(
     ...     bag_pooling="att", multi_label=False)
@@ -80,7 +80,7 @@ def with_negative_logit(logits: torch.Tensor, *, negative_id: int) -> torch.Tens
 
 
 def bags_with_rows(usable: torch.Tensor, bag_sizes: torch.Tensor) -> torch.Tensor:
-    """Which bags have a usable row, bool, shape (num_bags,).
+    """Return which bags have a usable row, bool, shape (num_bags,).
 
     >>> bags_with_rows(torch.tensor([True, False, False]), torch.tensor([2, 1])).tolist()
     [True, False]
@@ -99,7 +99,7 @@ def training_logits(
     multi_label: bool = False,
     num_labels: int | None = None,
 ) -> torch.Tensor:
-    """Logits of each bag for the loss, shape (num_bags, num_labels); 0 for a bag without usable rows.
+    """Return logits of each bag for the loss, shape (num_bags, num_labels); 0 for a bag without usable rows.
 
     Args:
         pooling: "one", "att", "avg" or "max".
@@ -191,7 +191,7 @@ def deciding_rows(
     multi_label: bool = False,
     num_labels: int | None = None,
 ) -> torch.Tensor:
-    """Which rows `training_logits` is made of, bool, shape (num_rows,); the others get no gradient.
+    """Return which rows `training_logits` is made of, bool, shape (num_rows,); the others get no gradient.
 
     All usable ones under `att` and `avg`; under `one` and `max` one a bag, and with `multi_label` under `max`
     one for every relation. Arguments as in `training_logits`.
@@ -238,7 +238,7 @@ def _mean(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
 
 
 def _attention(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
-    """Weights of the rows for every relation, same shape as `values`, summing to 1 over the rows."""
+    """Return weights of the rows for every relation, same shape as `values`, summing to 1 over the rows."""
     return values.masked_fill(~there.unsqueeze(2), -torch.inf).softmax(dim=1)
 
 
@@ -251,7 +251,7 @@ def _rows_by_bag(usable: torch.Tensor, bag_sizes: torch.Tensor) -> torch.Tensor:
 def _padded(
     row_logits: torch.Tensor, usable: torch.Tensor, bag_sizes: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The usable rows by bag, (num_bags, width, num_labels) with zeros behind, and where there is one.
+    """Return the usable rows by bag, (num_bags, width, num_labels) with zeros behind, and where there is one.
 
     A bag without usable rows has one row of zeros, so that nothing below divides by 0; it gets no gradient.
     """
@@ -287,7 +287,7 @@ WIDTH_MULTIPLE = 8
 def score_in_chunks(
     score_rows: RowScorer, rows: Rows, *, tokens_per_chunk: int, recompute: bool
 ) -> torch.Tensor:
-    """The logits of the rows in their order, shape (num_rows, num_labels).
+    """Return the logits of the rows in their order, shape (num_rows, num_labels).
 
     Rows of similar length share a chunk. With `recompute` and several chunks only the logits of a chunk are
     kept for the backward pass, which encodes the chunk again (with the same dropout): memory is that of one
@@ -343,7 +343,7 @@ def score_bags(
     tokens_per_chunk: int,
     num_labels: int | None = None,
 ) -> torch.Tensor:
-    """Logits of the bags for the loss when `labels` are given, else outputs for prediction.
+    """Return logits of the bags for the loss when `labels` are given, else outputs for prediction.
 
     Under `one` and `max` the rows that decide are found first, without gradients, and only those are encoded
     again with them: a row that does not decide costs a forward pass. Rows of a bag of one are not looked for.

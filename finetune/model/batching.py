@@ -39,7 +39,7 @@ class RowBatches(torch.utils.data.Dataset):
         return len(self.rows)
 
     # A row is read the same way in every epoch.
-    draws = False
+    samples_rows = False
 
     @property
     def lengths(self) -> np.ndarray:
@@ -47,7 +47,7 @@ class RowBatches(torch.utils.data.Dataset):
         return self.rows.lengths
 
     def for_seed(self, seed: int) -> RowBatches:
-        """The same batches for every seed."""
+        """Return the same batches for every seed."""
         return self
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
@@ -55,7 +55,9 @@ class RowBatches(torch.utils.data.Dataset):
         return self.__getitems__([index])
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """The batch of these rows."""
+        """Return the batch of these rows; of none, one with a row of id -1, which does not count."""
+        if not indices:
+            return self.__getitems__([0]) | {"row_ids": torch.tensor([-1])}
         chosen = np.asarray(indices, dtype=np.int64)
         starts = self.rows.row_starts[chosen]
         lengths = self.rows.row_starts[chosen + 1] - starts
@@ -77,7 +79,7 @@ class RowBatches(torch.utils.data.Dataset):
         return batch
 
     def usable_only(self) -> RowBatches:
-        """The rows that can be trained on: those with both entities in the window."""
+        """Return the rows that can be trained on: those with both entities in the window."""
         keep = np.flatnonzero(self.rows.usable)
         lengths = self.rows.lengths[keep]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -95,10 +97,10 @@ class RowBatches(torch.utils.data.Dataset):
 
 
 def label_tensor(labels: np.ndarray) -> torch.Tensor:
-    """Label ids as int64, label sets as float32."""
+    """Return label ids as int64, label sets as float32."""
     return torch.from_numpy(labels.astype(np.int64 if labels.ndim == 1 else np.float32))
 
 
 def as_is(batch: Any) -> dict[str, torch.Tensor]:
-    """The batch itself: `RowBatches` has collated it already."""
+    """Return the batch itself: `RowBatches` has collated it already."""
     return batch

@@ -10,7 +10,7 @@ from typing import Any
 from transformers import AutoConfig, PreTrainedConfig
 
 from .bag_pooling import TOKENS_PER_CHUNK, check_pooling, score_activation
-from .entity_inputs import SENTENCE, check_combination, check_head
+from .entity_inputs import OLD_HEADS, SENTENCE, check_combination, check_head
 from .relation_pipeline import CUSTOM_PIPELINES
 from .word_encoders import WordEncoderConfig
 
@@ -34,7 +34,7 @@ class RelationClassifierConfig(PreTrainedConfig):
         input_format: How the entities are shown to the encoder, see `entity_inputs`.
         entity_types: Head types and tail types that have tokens of their own.
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
-        classifier_head: "linear", "mlp", "ranking" or "type_restriction"; "label_words" with the
+        classifier_head: "linear", "mlp", "crcnn" or "type_restriction"; "label_words" with the
             representation "masks".
         label_word_ids: Token ids of the words that a label has at the masks, shape (num_labels, 5).
         mask_id: Id of the mask token, with `label_word_ids`.
@@ -90,6 +90,7 @@ class RelationClassifierConfig(PreTrainedConfig):
                 f"the representation {self.representation!r} does not go with an encoder of the kind "
                 f"{self.encoder.model_type!r}: {SENTENCE!r} belongs to word encoders, and the others do not."
             )
+        self.classifier_head = OLD_HEADS.get(self.classifier_head, self.classifier_head)
         check_head(self.classifier_head, representation=self.representation, multi_label=self.multi_label)
         if self.classifier_head == "label_words" and None in (self.label_word_ids, self.mask_id):
             raise ValueError("the classifier head 'label_words' needs `label_word_ids` and `mask_id`.")
@@ -110,7 +111,7 @@ class RelationClassifierConfig(PreTrainedConfig):
             self.encoder._attn_implementation = attention
 
     def to_dict(self) -> dict[str, Any]:
-        """The values, and where the saved folder has the code for them (`trust_remote_code=True`)."""
+        """Return the values, and where the saved folder has the code for them (`trust_remote_code=True`)."""
         return super().to_dict() | {"auto_map": AUTO_MAP, "custom_pipelines": CUSTOM_PIPELINES}
 
     @property

@@ -1,4 +1,4 @@
-"""Sentences with two spans -> windowed token ids with the entities shown, ready to be batched."""
+"""Sentences with two spans -> token ids with the entities shown, cut to a window, in flat arrays."""
 
 from __future__ import annotations
 
@@ -156,11 +156,17 @@ class RowBuilder:
         self.status: list[RowStatus] = []
         self.num_tokens_cut = self.num_unseen_types = 0
 
-    def add(self, shown: ShownSentence | None, *, behind: Sequence[int] = ()) -> None:
-        """Append a sentence, cut to a window when it is too long; None: an entity has no token.
+    def add(
+        self, shown: ShownSentence | None, *, behind: Sequence[int] = (), num_unseen_types: int = 0
+    ) -> None:
+        """Append a sentence, cut to a window when it is too long.
 
-        `behind` are the tokens of the prompt behind the sentence, which are never cut.
+        Args:
+            shown: The sentence; None where an entity has no token.
+            behind: The tokens of the prompt behind the sentence, which are never cut.
+            num_unseen_types: Entities of it whose type has no token of its own.
         """
+        self.num_unseen_types += num_unseen_types
         slices = None
         if shown is not None:
             head, tail = shown.whole
@@ -192,7 +198,7 @@ class RowBuilder:
         self.status.append(status)
 
     def finish(self) -> EncodedRows:
-        """All rows that were added."""
+        """Return all rows that were added."""
         lengths = np.array([len(ids) for ids in self.ids], dtype=np.int64)
         return EncodedRows(
             token_ids=np.concatenate(self.ids) if self.ids else np.zeros(0, dtype=np.int32),
@@ -239,7 +245,7 @@ class RowEncoder:
         self.prefix, self.suffix = dressed[:at], dressed[at + len(bare) :]
         self.budget = max_length - len(self.prefix) - len(self.suffix)
         least = 2 + sum(map(len, self.piece_ids(("a", "a") if entity_input.needs_types else None)))
-        if entity_input.prompts:
+        if entity_input.is_prompt:
             if tokenizer.mask_token_id is None:
                 raise ValueError(
                     "the input 'prompt' needs a masked language model, and this encoder's tokenizer has no "
@@ -255,7 +261,7 @@ class RowEncoder:
             )
 
     def piece_ids(self, types: tuple[str, str] | None) -> list[list[int]]:
-        """Token ids of what stands before and after head and tail, in the order of MarkerTokens."""
+        """Return token ids of what stands before and after head and tail, in the order of MarkerTokens."""
         if types not in self._pieces:
             self._pieces[types] = [
                 [token for text in piece for token in self._word_ids(text)]
@@ -285,7 +291,7 @@ class RowEncoder:
         row_names: Sequence[str],
         types: Sequence[tuple[str, str]] | None = None,
     ) -> EncodedRows:
-        """All rows, in order; a row that cannot be used keeps the special tokens only.
+        """Return all rows, in order; a row that cannot be used keeps the special tokens only.
 
         Args:
             sentences: The texts.
@@ -311,15 +317,14 @@ class RowEncoder:
                     builder.add_unusable(RowStatus.NOT_FOUND)
                     continue
                 behind: list[int] = []
-                if self.entity_input.prompts:
+                if self.entity_input.is_prompt:
                     # Behind a blank, as words within a text are.
                     mentions = [f" {text[span.start : span.end].strip()}" for span in (head, tail)]
                     behind = self._prompt(*(ids for ids, _ in self._tokenize(mentions)))
                 pair = types[first + i] if typed and types is not None else None
                 pieces = self.piece_ids(pair)
-                builder.num_unseen_types += self.entity_input.unseen(pair)
                 shown = self._shown(text, tokens[i], marker_insertions(head=head, tail=tail), pieces)
-                builder.add(shown, behind=behind)
+                builder.add(shown, behind=behind, num_unseen_types=self.entity_input.unseen(pair))
         return builder.finish()
 
     def _tokenize(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
@@ -342,7 +347,7 @@ class RowEncoder:
         insertions: Sequence[Insertion],
         pieces: list[list[int]],
     ) -> ShownSentence | None:
-        """The sentence with the pieces in place; None when an entity has no token."""
+        """Return the sentence with the pieces in place; None when an entity has no token."""
         ids, offsets = tokens
         borders, crossed = _borders(text, offsets, insertions)
         if crossed and self.cuts_words:
@@ -363,7 +368,7 @@ class RowEncoder:
             marker = insertion.marker
             own[marker] = border
             border = max(border, done)
-            if not (num_open and self.entity_input.masks):
+            if not (num_open and self.entity_input.masks_entities):
                 shown += ids[done:border]
             begins[marker] = len(shown)
             shown += pieces[marker]
@@ -382,7 +387,7 @@ class RowEncoder:
         starts: list[int] = []
         whole: list[tuple[int, int]] = []
         for start, end in ((HEAD_START, HEAD_END), (TAIL_START, TAIL_END)):
-            if self.entity_input.masks:
+            if self.entity_input.masks_entities:
                 span = begins[start], ends[start]
             else:
                 span = placed(own[start]), placed(own[end] - 1) + 1

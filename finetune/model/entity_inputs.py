@@ -66,12 +66,16 @@ def check_combination(*, input_format: str, representation: str) -> None:
 
 
 def short_type(types: str) -> str:
-    """The last path part of the first of several types.
+    """Return the last path part of the first of several types.
 
     >>> short_type("/influence/influence_node,/people/deceased_person"), short_type("CITY"), short_type("")
     ('influence_node', 'CITY', 'entity')
     """
     return types.split(",")[0].strip().rstrip("/").rpartition("/")[2] or UNTYPED
+
+
+# Values of `classifier_head` of earlier versions, which saved models and settings may still have.
+OLD_HEADS = {"ranking": "crcnn"}
 
 
 def check_head(classifier_head: str, *, representation: str, multi_label: bool) -> None:
@@ -85,7 +89,7 @@ def check_head(classifier_head: str, *, representation: str, multi_label: bool) 
             f"the classifier head {classifier_head!r} does not go with the representation "
             f"{representation!r}: 'label_words' scores words at masks, and masks have no other scores."
         )
-    if classifier_head in ("ranking", "label_words", "type_restriction") and multi_label:
+    if classifier_head in ("crcnn", "label_words", "type_restriction") and multi_label:
         raise ValueError(
             f"the classifier head {classifier_head!r} ranks the relations of a unit against each other, so "
             "it does not go with `multi_label`; leave one of them out."
@@ -112,7 +116,7 @@ class EntityInput:
         return self.name in TYPED
 
     @property
-    def masks(self) -> bool:
+    def masks_entities(self) -> bool:
         """Whether the entities' own words are taken out."""
         return self.name == "entity_mask"
 
@@ -122,7 +126,7 @@ class EntityInput:
         return self.name not in ("plain", "positions", "prompt")
 
     @property
-    def prompts(self) -> bool:
+    def is_prompt(self) -> bool:
         """Whether a prompt with masks stands behind the sentence."""
         return self.name == "prompt"
 
@@ -142,15 +146,15 @@ class EntityInput:
         return tuple(token for side, kind in pairs for token in self._typed(side, kind))
 
     def _typed(self, side: int, kind: str | None) -> tuple[str, ...]:
-        """The tokens of one entity: start and end marker, or the mask."""
-        if self.masks:
+        """Return the tokens of one entity: start and end marker, or the mask."""
+        if self.masks_entities:
             name = ("SUBJ", "OBJ")[side]
             return (f"[{name}]" if kind is None else f"[{name}-{kind}]",)
         name = "SO"[side] if kind is None else f"{'SO'[side]}:{kind}"
         return f"<{name}>", f"</{name}>"
 
     def unseen(self, types: tuple[str, str] | None) -> int:
-        """How many of the two types have no tokens of their own (0 for inputs without type tokens)."""
+        """Return how many of the two types have no tokens of their own (0 for inputs without type tokens)."""
         if types is None or self.name not in ("typed_markers", "entity_mask"):
             return 0
         return (types[0] not in self.head_types) + (types[1] not in self.tail_types)
@@ -191,7 +195,7 @@ class EntityInput:
 def entity_input(
     name: str, *, types: Iterable[tuple[str, str]] | None = None, data: str = "the data"
 ) -> EntityInput:
-    """The input format with tokens for the types of the training rows.
+    """Return the input format with tokens for the types of the training rows.
 
     Args:
         name: A key of INPUTS.

@@ -80,7 +80,7 @@ def check_span(span: Span, *, name: str, length: int, row: str) -> None:
 
 
 def marker_insertions(*, head: Span, tail: Span) -> tuple[Insertion, Insertion, Insertion, Insertion]:
-    """Four insertions in reading order.
+    """Return four insertions in reading order.
 
     Spans that share a border nest properly: at one position an entity that ends there is closed before one
     that starts there is opened, the longer of two entities is opened first and closed last, and of two
@@ -100,7 +100,7 @@ def marker_insertions(*, head: Span, tail: Span) -> tuple[Insertion, Insertion, 
 
 
 def mark_sentence(sentence: str, *, head: Span, tail: Span, markers: MarkerTokens | None = None) -> str:
-    """The sentence with its four markers, for reading; the encoder gets the same order as token ids.
+    """Return the sentence with its four markers, for reading; the encoder gets the same order as token ids.
 
     Raises:
         ValueError: A span is not found or not inside the sentence.

@@ -1,4 +1,4 @@
-"""The classifier: a pretrained encoder, one vector per sentence, a linear layer or a small network.
+"""The classifier: an encoder, a representation of each row, a head, bags of rows, and the loss of units.
 
 This file and what it imports are flat and use relative imports only, because they travel with a saved model.
 """
@@ -25,9 +25,9 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from .bag_pooling import Rows, bags_with_rows, certain_negative, score_bags, with_negative_logit
 from .configuration import RelationClassifierConfig
+from .crcnn import CRCNNHead, crcnn_loss
 from .entity_inputs import SENTENCE
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
-from .ranking import RankingHead, ranking_loss
 from .type_restriction import TypeRelations, TypeRestrictionHead, needed_pairs, restricted_loss
 
 
@@ -54,7 +54,7 @@ def unit_losses(
         label_smoothing: Share e of the target that is spread evenly over all labels: the loss of a unit is
             (1 - e) * its cross-entropy + e * the mean over the labels of -log p, as in the Trainer.
         ranked_over: The negative relation's id where the others are ranked over it: the loss is then
-            `ranking_loss`, without smoothing.
+            `crcnn_loss`, without smoothing.
         slots: Where relations are words at masks: the loss is then `SlotWords.losses`, and the logits are
             those of the labels and of the masks' words, shape (num_units, slots.num_columns).
         restricted_over: The negative relation's id where a detector decides about it: the loss is then
@@ -82,13 +82,13 @@ def unit_losses(
             logits.float(), labels, reduction="none", label_smoothing=label_smoothing
         )
     else:
-        losses = ranking_loss(logits.float(), labels, ranked_over)
+        losses = crcnn_loss(logits.float(), labels, ranked_over)
     if label_weights is None:
         return losses
     return losses * label_weights.to(losses)[labels.clamp(min=0)]
 
 
-CLASSIFIER_HEADS = ("linear", "mlp", "ranking", "type_restriction")
+CLASSIFIER_HEADS = ("linear", "mlp", "crcnn", "type_restriction")
 
 
 def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
@@ -105,7 +105,7 @@ def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> P
 
 
 def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor:
-    """The states where head and tail start, one after another: (rows, 2 * hidden).
+    """Return the states where head and tail start, one after another: (rows, 2 * hidden).
 
     Args:
         states: Final states, shape (rows, width, hidden).
@@ -140,7 +140,7 @@ def mention_maximum(states: torch.Tensor, entity_spans: torch.Tensor, counted: t
 
 
 def own_tokens(entity_spans: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which tokens lie in the head's span and which in the tail's: two bool tensors (rows, width)."""
+    """Return which tokens lie in the head's span and which in the tail's: two bool tensors (rows, width)."""
     columns = torch.arange(width, device=entity_spans.device)
     firsts, ends = entity_spans[:, ::2], entity_spans[:, 1::2]
     inside = (columns >= firsts.unsqueeze(2)) & (columns < ends.unsqueeze(2))
@@ -175,19 +175,19 @@ def classifier_head(
     dropout: float,
     type_relations: Iterable[Sequence] | None = None,
 ) -> nn.Module:
-    """The layers from a representation to label scores.
+    """Return the layers from a representation to label scores.
 
     "linear" is one layer ([C]; the caller's dropout stands in front); "mlp" is Linear-ReLU-Dropout-Linear
-    with `hidden_size` units in between ([D]); "ranking" is one layer in which the negative relation has no
-    vector (see `ranking`); "type_restriction" has those of the `type_relations` (see `type_restriction`).
+    with `hidden_size` units in between ([D]); "crcnn" is one layer in which the negative relation has no
+    vector (see `crcnn`); "type_restriction" has those of the `type_relations` (see `type_restriction`).
 
     Raises:
         ValueError: An unknown kind.
     """
     if kind == "linear":
         return nn.Linear(width, num_labels)
-    if kind == "ranking":
-        return RankingHead(width=width, num_labels=num_labels, negative_id=negative_id)
+    if kind == "crcnn":
+        return CRCNNHead(width=width, num_labels=num_labels, negative_id=negative_id)
     if kind == "type_restriction":
         relations = TypeRelations.of(type_relations or ())
         return TypeRestrictionHead(
@@ -269,18 +269,18 @@ class RelationClassifier(PreTrainedModel):
         self._keys_to_ignore_on_save = set(self.all_tied_weights_keys)
 
     @property
-    def restricted(self) -> bool:
+    def is_type_restricted(self) -> bool:
         """Whether the entities' types say which relations a row may have."""
         return self.config.classifier_head == "type_restriction"
 
     @property
     def own_loss(self) -> dict[str, Any]:
         """What `unit_losses` must know about the head, in training."""
-        ranked = self.config.classifier_head == "ranking"
+        ranked = self.config.classifier_head == "crcnn"
         return {
             "ranked_over": self.negative_id if ranked else None,
             "slots": self.slots,
-            "restricted_over": self.negative_id if self.restricted else None,
+            "restricted_over": self.negative_id if self.is_type_restricted else None,
         }
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
@@ -295,7 +295,7 @@ class RelationClassifier(PreTrainedModel):
         entity_starts: torch.Tensor,
         entity_spans: torch.Tensor,
     ) -> torch.Tensor:
-        """What a row is scored by.
+        """Return what a row is scored by.
 
         Returns:
             Shape (rows, hidden) for cls and sentence, (rows, 5, hidden) for masks, else (rows, 2 * hidden).
@@ -327,7 +327,7 @@ class RelationClassifier(PreTrainedModel):
         return mention_maximum(states, entity_spans, counted)
 
     def score_rows(self, *rows: torch.Tensor, for_loss: bool = False) -> torch.Tensor:
-        """Logits of single rows, float32, shape (rows, num_labels).
+        """Return logits of single rows, float32, shape (rows, num_labels).
 
         Args:
             *rows: As in `represent`; behind them `type_pairs`, where types restrict the relations.
@@ -342,7 +342,7 @@ class RelationClassifier(PreTrainedModel):
                 return self.slots.outputs(logits, with_slots=for_loss)
             head: Any = self.classifier
             vectors = self.dropout(pooled.to(next(head.parameters()).dtype))
-            if self.restricted:
+            if self.is_type_restricted:
                 return head(vectors, rows[4], with_detector=for_loss).float()
             return head(vectors).float()
 
@@ -386,7 +386,7 @@ class RelationClassifier(PreTrainedModel):
         for_loss = self.training and labels is not None
         scores = partial(self.score_rows, for_loss=for_loss)
         usable = (entity_starts >= 0).all(dim=1)
-        if self.restricted:
+        if self.is_type_restricted:
             rows = (*rows, needed_pairs(type_pairs))
             if not for_loss:
                 head: Any = self.classifier
@@ -423,7 +423,7 @@ class RelationClassifier(PreTrainedModel):
         scores_are_given = self.config.score_activation == "identity"
         if self.training:
             own = self.own_loss
-        elif scores_are_given or self.restricted:  # a score may be 0
+        elif scores_are_given or self.is_type_restricted:  # a score may be 0
             scores = logits if scores_are_given else logits.softmax(dim=1)
             logits, own = scores.clamp(min=torch.finfo(logits.dtype).tiny).log(), {}
         else:

@@ -59,7 +59,7 @@ def prediction_records(
     id_key: str = "instance_id",
     threshold: float | None = None,
 ) -> list[dict[str, Any]]:
-    """One record per unit, in order: its id, `pred`, and `scores` (name -> score).
+    """Return one record per unit, in order: its id, `pred`, and `scores` (name -> score).
 
     `pred` is the name of the best label; with a threshold the list of the positive relations whose score
     reaches it.

@@ -24,7 +24,7 @@ NUM_MASKS = 5
 
 
 def prompt_ids(*, the: list[int], mask: int, head: list[int], tail: list[int]) -> list[int]:
-    """The token ids behind the sentence.
+    """Return the token ids behind the sentence.
 
     >>> prompt_ids(the=[1], mask=0, head=[7, 8], tail=[9])
     [1, 0, 7, 8, 0, 0, 0, 1, 0, 9]
@@ -61,7 +61,7 @@ class SlotWords:
         return len(self.places) + sum(map(len, self.ids))
 
     def outputs(self, vocabulary_logits: torch.Tensor, *, with_slots: bool) -> torch.Tensor:
-        """Scores of each row: a label's is the sum of the logits of its words.
+        """Return scores of each row: a label's is the sum of the logits of its words.
 
         Args:
             vocabulary_logits: What the language model says at the masks, shape (rows, 5, num_tokens).
@@ -79,7 +79,7 @@ class SlotWords:
     def losses(
         self, outputs: torch.Tensor, labels: torch.Tensor, *, label_smoothing: float = 0.0
     ) -> torch.Tensor:
-        """The loss of each row, float32, shape (rows,); 0 where the label is -100.
+        """Return the loss of each row, float32, shape (rows,); 0 where the label is -100.
 
         It is the mean of the masks' cross-entropies, each over the words that relations have at the mask,
         and the cross-entropy of the relations' scores added to it.
@@ -106,7 +106,7 @@ class SlotWords:
 
 
 def states_at_masks(states: torch.Tensor, input_ids: torch.Tensor, mask_id: int) -> torch.Tensor:
-    """The states at the five masks, shape (rows, 5, hidden); any five states of a row without masks.
+    """Return the states at the five masks, shape (rows, 5, hidden); any five states of a row without masks.
 
     >>> states_at_masks(torch.arange(7.0).reshape(1, 7, 1), torch.tensor([[0, 9, 0, 9, 9, 9, 9]]), 9).tolist()
     [[[1.0], [3.0], [4.0], [5.0], [6.0]]]

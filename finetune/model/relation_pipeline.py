@@ -1,4 +1,4 @@
-"""The pipeline "relation-classification": texts with two entities in, relations with scores out.
+"""Records with two entities, checked, and the pipeline "relation-classification" that predicts them.
 
 This file and what it imports are flat and use relative imports only, because they travel with a saved model.
 """
@@ -53,7 +53,7 @@ class Unit:
 
 
 def read_unit(record: Any, *, where: str) -> Unit:
-    """A record as a unit.
+    """Return a record as a unit.
 
     A sentence is an object with `sentence` (or `text`), `head` and `tail`; each entity is [start, end]
     (half-open characters), or its words, or an object as in NYT-H's files and columns, where `start` and
@@ -128,7 +128,7 @@ def _sentence(record: Mapping[str, Any], where: str) -> Sentence:
 
 
 def _span(record: Mapping[str, Any], side: str, where: str) -> Span | str:
-    """The span of an entity, or its words."""
+    """Return the span of an entity, or its words."""
     value = record.get(side)
     if f"{side}_start" in record:
         value = [record[f"{side}_start"], record.get(f"{side}_end")]
@@ -160,7 +160,7 @@ def _letters(text: str) -> str:
 
 
 def _located(text: str, words: Mapping[str, str], where: str) -> dict[str, Span]:
-    """The mentions of both entities; (-1, -1) where there is none."""
+    """Return the mentions of both entities; (-1, -1) where there is none."""
     try:
         from nyt_h_dataset import locate
     except ImportError as error:
@@ -251,7 +251,7 @@ class RelationPipeline(Pipeline):
         return list(predictions) if isinstance(inputs, (list, tuple)) else predictions
 
     def stream(self, named: Iterable[tuple[str, Any]], *, batch_size: int) -> Iterator[dict[str, Any]]:
-        """The predictions in order, a chunk of records in memory at a time.
+        """Yield the predictions in order, a chunk of records in memory at a time.
 
         Args:
             named: What each record is called in messages, and the record.
@@ -300,7 +300,7 @@ class RelationPipeline(Pipeline):
         return {}, {}, {}
 
     def preprocess(self, units: Sequence[Unit], **_: Any) -> RowBatches:  # type: ignore[override]
-        """The sentences of all units, encoded."""
+        """Return the sentences of all units, encoded."""
         sentences = [sentence for unit in units for sentence in unit.sentences]
         spans = [[*sentence.head, *sentence.tail] for sentence in sentences]
         types = [sentence.types or ("", "") for sentence in sentences]
@@ -322,7 +322,7 @@ class RelationPipeline(Pipeline):
     def postprocess(  # type: ignore[override]
         self, outputs: np.ndarray, *, units: Sequence[Unit], rows: EncodedRows
     ) -> Iterator[dict[str, Any]]:
-        """One prediction per unit."""
+        """Yield one prediction per unit."""
         config: Any = self.model.config
         threshold = config.threshold
         records = prediction_records(
@@ -347,7 +347,7 @@ class RelationPipeline(Pipeline):
 
 
 def batched(values: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
-    """The values in tuples of `size`, the last one shorter (`itertools.batched` of Python 3.12)."""
+    """Yield the values in tuples of `size`, the last one shorter (`itertools.batched` of Python 3.12)."""
     rest = iter(values)
     while batch := tuple(islice(rest, size)):
         yield batch

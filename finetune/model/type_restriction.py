@@ -27,11 +27,11 @@ from torch import nn
 from .bag_pooling import CERTAIN
 
 Types = tuple[str, str]
-NAMED = 3
+MAX_LISTED = 3  # names in a message
 
 
 def type_names(types: str) -> tuple[str, ...]:
-    """The different types that a text names, sorted.
+    """Return the different types that a text names, sorted.
 
     >>> type_names("/people/person, /business/board_member"), type_names(" ")
     (('/business/board_member', '/people/person'), ())
@@ -40,7 +40,7 @@ def type_names(types: str) -> tuple[str, ...]:
 
 
 def check_types(types: Sequence[Types | None] | None, *, row_names: Sequence[str], where: str) -> list[Types]:
-    """The types of head and tail of every row.
+    """Return the types of head and tail of every row.
 
     Args:
         types: As the data has them; None where it has none.
@@ -66,7 +66,7 @@ def check_types(types: Sequence[Types | None] | None, *, row_names: Sequence[str
             for name, pair in zip(row_names, types, strict=True)
             if pair is None or not all(map(type_names, pair))
         ]
-        first = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
+        first = ", ".join(map(repr, lacking[:MAX_LISTED])) + (", ..." if len(lacking) > MAX_LISTED else "")
         raise ValueError(
             f"{where}: {len(lacking)} of {len(types)} rows {'have' if len(lacking) > 1 else 'has'} an entity "
             f"without a type ({first}), {what}; give every entity one, or use another head."
@@ -87,7 +87,7 @@ class PairIds:
     starts: np.ndarray
 
     def padded(self, rows: np.ndarray) -> np.ndarray:
-        """The ids of these rows with -1 behind, int64, shape (len(rows), most of them, at least 1).
+        """Return the ids of these rows with -1 behind, int64, shape (len(rows), most of them, at least 1).
 
         >>> PairIds(np.array([4, 7, 2]), np.array([0, 2, 2, 3])).padded(np.array([0, 1, 2])).tolist()
         [[4, 7], [-1, -1], [2, -1]]
@@ -101,7 +101,7 @@ class PairIds:
         return padded
 
     def select(self, rows: np.ndarray) -> PairIds:
-        """Those of these rows, in their order."""
+        """Return those of these rows, in their order."""
         padded = self.padded(rows)
         counts = self.starts[rows + 1] - self.starts[rows]
         return PairIds(ids=padded[padded >= 0].astype(np.int32), starts=_starts(counts))
@@ -264,7 +264,7 @@ class TypeRestrictionHead(nn.Module):
         self.register_buffer("entry_of", table)
 
     def candidates(self, type_pairs: torch.Tensor) -> torch.Tensor:
-        """The relations that the rows may have, bool, shape (rows, num_labels).
+        """Return the relations that the rows may have, bool, shape (rows, num_labels).
 
         Args:
             type_pairs: Known pairs of types of each row, behind them -1, int64, shape (rows, most pairs).
@@ -274,7 +274,7 @@ class TypeRestrictionHead(nn.Module):
     def forward(
         self, vectors: torch.Tensor, type_pairs: torch.Tensor, *, with_detector: bool = False
     ) -> torch.Tensor:
-        """The logits of the labels, shape (rows, num_labels).
+        """Return the logits of the labels, shape (rows, num_labels).
 
         With `with_detector` the detector's logit stands behind them. A row without candidates has -CERTAIN
         for every relation and log(1 - d) for the negative one.
@@ -298,14 +298,14 @@ class TypeRestrictionHead(nn.Module):
         return torch.cat([logits, detected], dim=1) if with_detector else logits
 
     def _entries(self, type_pairs: torch.Tensor) -> torch.Tensor:
-        """Rows of `weight`, or -1, shape (rows, most pairs, num_labels)."""
+        """Return rows of `weight`, or -1, shape (rows, most pairs, num_labels)."""
         return self.entry_of[type_pairs.clamp(min=0)].masked_fill((type_pairs < 0).unsqueeze(2), -1)
 
 
 def label_logits(
     scores: torch.Tensor, candidates: torch.Tensor, detected: torch.Tensor, *, negative_id: int
 ) -> torch.Tensor:
-    """The logits of the labels, shape (rows, num_labels), as `TypeRestrictionHead` says.
+    """Return the logits of the labels, shape (rows, num_labels), as `TypeRestrictionHead` says.
 
     Args:
         scores: Of relations, shape (rows, num_labels).
@@ -329,7 +329,7 @@ def label_logits(
 
 
 def restricted_loss(outputs: torch.Tensor, labels: torch.Tensor, negative_id: int) -> torch.Tensor:
-    """The loss of each unit, shape (units,); 0 where the label is -100.
+    """Return the loss of each unit, shape (units,); 0 where the label is -100.
 
     It is the binary cross-entropy of the detector, and for a unit with a relation the cross-entropy of its
     candidates added to it. A relation that is no candidate (of a model that goes on with other data) has the
@@ -356,7 +356,7 @@ def restricted_loss(outputs: torch.Tensor, labels: torch.Tensor, negative_id: in
 
 
 def needed_pairs(type_pairs: torch.Tensor | None) -> torch.Tensor:
-    """The pairs of types that were given.
+    """Return the pairs of types that were given.
 
     Raises:
         ValueError: None were.

@@ -144,7 +144,7 @@ class WordEncoder(PreTrainedModel):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
-        """The table of the words."""
+        """Return the table of the words."""
         return self.words
 
     @torch.no_grad()

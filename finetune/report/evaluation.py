@@ -1,4 +1,4 @@
-"""The numbers made from the prediction records of one split."""
+"""Numbers from prediction records: scores of a split, false alarms, entity pairs seen and unseen."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from weighted_f1_metric import (
 )
 
 from ..data.bag_units import scored_track
-from ..data.relation_rows import RelationData, RelationRows
+from ..data.relation_rows import RelationData
 
 
 def is_scored_by_track(data: RelationData, *, track: str, multi_label: bool) -> bool:
-    """Whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
+    """Return whether `score_track` makes the numbers: for data with human labels, for bags, and for lists."""
     return data.has_human_labels or track != "sent2sent" or multi_label
 
 
 def references_of(data: RelationData, split: str) -> list[dict[str, str]]:
-    """The records that `score_track` reads; data without human labels count as unjudged."""
+    """Return the records that `score_track` reads; data without human labels count as unjudged."""
     rows = data.splits[split]
     if rows.references is not None:
         return rows.references
     return [
-        {"instance_id": name, "bag_id": bag, "relation": data.label_names[label], "bag_label": "unk"}
-        for name, bag, label in zip(rows.row_names, rows.pair_names, rows.labels.tolist(), strict=True)
+        {"instance_id": name, "bag_id": bag, "relation": relation, "bag_label": "unk"}
+        for name, bag, relation in zip(rows.row_names, rows.pair_names, data.relations_of(split), strict=True)
     ]
 
 
 def units_of(data: RelationData, split: str, *, track: str) -> Units:
-    """The units of a split on a track."""
+    """Return the units of a split on a track."""
     return read_units(
         track=track,
         references=references_of(data, split),
-        relations=[name for name in data.label_names if name != data.negative_relation],
+        relations=data.relations,
         negative_relation=data.negative_relation,
     )
 
@@ -54,7 +54,7 @@ def units_of(data: RelationData, split: str, *, track: str) -> Units:
 def score_records(
     *, data: RelationData, split: str, track: str, records: list[dict[str, Any]], multi_label: bool = False
 ) -> dict[str, Any]:
-    """Every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
+    """Return every number for a split, flat, plus `echo` on a track, `undefined` and `signature`.
 
     The classes of each prefix are under `{prefix}_per_class` (`per_class` without one), as in `f1_family`.
 
@@ -66,12 +66,11 @@ def score_records(
         units = units_of(data, split, track=scored_track(track, split))
         scores = score_units(units, read_unit_predictions(records, units), per_class=True).scores
         return {**scores, "signature": scores.pop("signatures")}
-    return _family(data, data.splits[split], [record["pred"] for record in records])
+    return _family(data, split, [record["pred"] for record in records])
 
 
-def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dict[str, Any]:
-    gold = [data.label_names[label] for label in rows.labels.tolist()]
-    positive = [name for name in data.label_names if name != data.negative_relation]
+def _family(data: RelationData, split: str, predicted: list[str]) -> dict[str, Any]:
+    rows, gold = data.splits[split], data.relations_of(split)
     fingerprint = data_fingerprint(list(zip(rows.row_names, gold, strict=True)))
     result: dict[str, Any] = {}
     undefined: list[str] = []
@@ -87,19 +86,19 @@ def _family(data: RelationData, rows: RelationRows, predicted: list[str]) -> dic
         undefined += [prefix + name for name in scores.pop("undefined")]
         result |= {prefix + name: value for name, value in scores.items()}
         signatures[prefix.rstrip("_") or "f1_family"] = signature(
-            labels=positive, data=fingerprint, **options
+            labels=data.relations, data=fingerprint, **options
         )
     result["num_units"] = len(rows)
     return {**result, "undefined": undefined, "signature": signatures}
 
 
 def numbers_only(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
-    """The flat numbers of a score dict, without `echo`, `undefined` and `signature`."""
+    """Return the flat numbers of a score dict, without `echo`, `undefined` and `signature`."""
     return {name: value for name, value in scores.items() if value is None or isinstance(value, (int, float))}
 
 
 def false_alarms(records: Sequence[Mapping[str, Any]], *, negative_relation: str) -> dict[str, Any]:
-    """The share of units that were given a relation, and the same for each relation.
+    """Return the share of units that were given a relation, and the same for each relation.
 
     Returns:
         `num_units`, `share` in [0, 1], and `relations`: relation -> share of all units that were given it,
@@ -169,9 +168,8 @@ def scores_by_seen_pairs(
             scores[part] = {"num_units": 0}
             continue
         rows = test.select(np.flatnonzero(chosen))
-        key = unit_id_key(track)
-        units = set(rows.pair_names if key == "bag_id" else rows.row_names)
-        own = [record for record in records if record[key] in units]
+        units = set(rows.units(track))
+        own = [record for record in records if record[unit_id_key(track)] in units]
         split = replace(data, splits={"test": rows})
         scores[part] = numbers_only(
             score_records(data=split, split="test", track=track, records=own, **scoring)

@@ -1,4 +1,4 @@
-"""The figures of a run: `figures/*.png`, drawn with the public functions of the metric."""
+"""The figures of a run, and its results over seeds by seen pairs and by reference lines without training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from weighted_f1_metric import (
     family_from_counts,
     plot_averages,
     plot_f1_by_support,
-    read_predictions,
     read_unit_predictions,
     score_units,
     write_figures,
@@ -35,7 +34,7 @@ DRAWN = ("averages", "pr_curves", "f1_by_support", "relation_coverage")
 def draw_run(
     folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
 ) -> list[str]:
-    """The names of the files written to `folder`/figures, sorted.
+    """Return the names of the files written to `folder`/figures, sorted.
 
     Args:
         folder: The output folder.
@@ -57,11 +56,10 @@ def draw_run(
 
 
 def _family_figures(data: RelationData, runs: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Figure]:
-    gold = [data.label_names[label] for label in data.splits["test"].labels.tolist()]
     counts = [
         class_counts(
             predictions=[record["pred"] for record in records],
-            references=gold,
+            references=data.relations_of("test"),
             labels=list(data.label_names),
             negative_label=data.negative_relation,
         )
@@ -102,15 +100,10 @@ def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict
     return lines
 
 
-def prediction_runs(paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
-    """The records of each file."""
-    return [list(read_predictions(path)) for path in paths]
-
-
 def drawn_figures(
     folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
 ) -> tuple[list[str], str | None]:
-    """The names of the figures in `folder`/figures, and why there are none."""
+    """Return the names of the figures in `folder`/figures, and why there are none."""
     try:
         return draw_run(folder, data=data, track=track, runs=runs), None
     except ImportError as error:

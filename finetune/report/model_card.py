@@ -1,11 +1,11 @@
-"""The card of a run: what results.json holds, for people and for the Hub (pure: values in, text out)."""
+"""The card of a run and its `.eval_results`, from what training returned. Values in, text out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
@@ -40,7 +40,7 @@ _PLACES = ("data_dir", "output_dir", "model_name_or_path", "dataset_name")
 
 
 def hub_name(name: str) -> str | None:
-    """The name of a repository on the Hub, or None for the path of a folder.
+    """Return the name of a repository on the Hub, or None for the path of a folder.
 
     >>> hub_name("bert-base-uncased"), hub_name("user/model"), hub_name("/models/a"), hub_name("runs/b/c")
     ('bert-base-uncased', 'user/model', None, None)
@@ -49,7 +49,7 @@ def hub_name(name: str) -> str | None:
 
 
 def without_places(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, with the last part only of what is a path on one machine.
+    """Return the arguments, with the last part only of what is a path on one machine.
 
     >>> without_places({"data_dir": "/home/me/nyt-h", "seeds": [9]})
     {'data_dir': 'nyt-h', 'seeds': [9]}
@@ -66,7 +66,7 @@ def _is_place(name: str, value: Any) -> bool:
 
 
 def description_text(results: Mapping[str, Any], encoder: str, data: str, seed: str | None) -> str:
-    """What the model does and is, in two sentences."""
+    """Return what the model does and is, in two sentences."""
     arguments = results["arguments"]
     num_relations = len(results["data"]["label_names"]) - 1
     held = f" The weights are those of seed {seed}." if seed is not None else ""
@@ -125,7 +125,7 @@ def usage_text(results: Mapping[str, Any], where: str) -> str:
 
 
 def results_text(results: Mapping[str, Any], seed: str | None) -> str:
-    """The table of the averages, and what its numbers mean."""
+    """Return the table of the averages, and what its numbers mean."""
     n, seeds = results["n"], ", ".join(results["seeds"])
     what = f"mean and standard deviation of {n} seeds ({seeds})" if n > 1 else f"one seed ({seeds})"
     parts = [f"On the test split, in percent, {what}. {selection_sentence(results)}", score_table(results)]
@@ -162,7 +162,7 @@ def seed_scores(results: Mapping[str, Any], seed: str | None) -> dict[str, Any]:
 
 
 def classes_text(results: Mapping[str, Any]) -> str:
-    """The scores of each relation beside its support, a table for each truth."""
+    """Return the scores of each relation beside its support, a table for each truth."""
     tables = []
     for prefix, classes in results["per_class"].items():
         rows = [
@@ -181,12 +181,12 @@ def classes_text(results: Mapping[str, Any]) -> str:
 
 
 def pictures_text(figures: Sequence[str]) -> str:
-    """The pictures under their names."""
+    """Return the pictures under their names."""
     return "\n\n".join(f"![{PurePath(path).stem.replace('_', ' ')}]({path})" for path in figures)
 
 
 def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
-    """Which data, and what encoding did to their rows."""
+    """Return which data, and what encoding did to their rows."""
     data, revision = results["data"], results["arguments"].get("dataset_revision")
     where = f"{_code(dataset)} on the Hub" if dataset else as_text(DATA_NAMES.get(data["name"], data["name"]))
     at = f", revision {_code(revision)}" if revision else ""
@@ -209,7 +209,7 @@ def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
 
 
 def training_text(results: Mapping[str, Any]) -> str:
-    """Every argument that was given, and the versions."""
+    """Return every argument that was given, and the versions."""
     arguments = without_places(results["arguments"])
     shown = {
         name: value for name, value in arguments.items() if value not in (None, False) and name != "overwrite"
@@ -224,7 +224,7 @@ def training_text(results: Mapping[str, Any]) -> str:
 
 
 def limits_text(results: Mapping[str, Any]) -> str:
-    """What the model cannot do."""
+    """Return what the model cannot do."""
     lines = [
         "The model knows the relations of its training data only, and says "
         f"{_code(results['data']['negative_relation'])} for every other one.",
@@ -242,7 +242,7 @@ def limits_text(results: Mapping[str, Any]) -> str:
 
 
 def _code(value: object) -> str:
-    """A code span in running text."""
+    """Return a code span in running text."""
     return as_code(value, in_table=False)
 
 
@@ -309,7 +309,6 @@ def run_card(
     repo_id: str = PLACEHOLDER,
     seed: str | None = None,
     dataset_id: str | None = None,
-    figures: Sequence[str] = (),
     licence: Licence | None = None,
 ) -> str:
     """Return the README of a run, or with `repo_id` and `seed` that of a model repository.
@@ -319,7 +318,6 @@ def run_card(
         repo_id: owner/name of the repository.
         seed: Whose weights the repository holds; None: those of every seed are in `seed-<n>/`.
         dataset_id: owner/name of the data on the Hub; default: the `dataset_name` of the run.
-        figures: Paths of the pictures, in the order in which they are shown.
         licence: Under which the repository stands.
     """
     encoder = encoder_name(results)
@@ -328,6 +326,7 @@ def run_card(
     data = f"{data} (synthetic sample)" if synthetic else data
     title = f"{encoder} on {data}, {results['track']}" if results["echo"] else f"{encoder} on {data}"
     dataset = dataset_id or hub_dataset(results)
+    figures = figure_paths(results)
     sections = [
         ("Results", results_text(results, seed)),
         *report_sections(results),
@@ -376,13 +375,13 @@ def run_card(
     )
 
 
-def figure_paths(run: Path) -> list[str]:
-    """The pictures of a run, as its card names them."""
-    return sorted(path.relative_to(run).as_posix() for path in (run / FIGURES).glob("*.png"))
+def figure_paths(results: Mapping[str, Any]) -> list[str]:
+    """Return the pictures of a run, as its card names them, in the order in which they are shown."""
+    return [f"{FIGURES}/{name}" for name in results.get("figures", ())]
 
 
 def data_config(results: Mapping[str, Any]) -> str | None:
-    """The config of the dataset that the test rows come from.
+    """Return the config of the dataset that the test rows come from.
 
     >>> data_config({"data": {"name": "nyt_h"}, "track": "bag2sent", "arguments": {}})
     'sentence'
@@ -456,7 +455,7 @@ def model_scores(results: Mapping[str, Any], seed: str | None = None) -> list[Mo
 
 
 def encoder_name(results: Mapping[str, Any]) -> str:
-    """The encoder's name; of a folder its last part; of one that was not pretrained its kind.
+    """Return the encoder's name; of a folder its last part; of one that was not pretrained its kind.
 
     >>> encoder_name({"arguments": {"model_name_or_path": "/models/minilm"}})
     'minilm'
@@ -466,6 +465,6 @@ def encoder_name(results: Mapping[str, Any]) -> str:
 
 
 def hub_dataset(results: Mapping[str, Any]) -> str | None:
-    """The dataset of the Hub that the run read, if it read one."""
+    """Return the dataset of the Hub that the run read, if it read one."""
     name = results["arguments"].get("dataset_name")
     return hub_name(name) if name and results["data"]["name"] == "hub" else None

@@ -26,7 +26,7 @@ def report_sections(results: Mapping[str, Any]) -> list[Section]:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun.
+    """Return a number and its noun.
 
     >>> counted(1, "system"), counted(1200, "system")
     ('1 system', '1,200 systems')

@@ -1,4 +1,4 @@
-"""The output folder: seeds put together, results.json, the main table. Values in, files out."""
+"""The output folder: files written whole, a seed's result, seeds put together, results.json, main table."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from hub_cards import markdown_table
-from weighted_f1_metric import percent, track_table
+from weighted_f1_metric import percent, read_predictions, track_table
 
 RESULTS = "results.json"
 PAGE = "README.md"
@@ -33,8 +34,9 @@ class SeedResult:
         scores: Split -> the dict of `evaluation.score_records`, for the evaluated splits.
         training: Steps, the step whose weights were used, mean loss, seconds, examples per second.
         only_negative: Whether every test row was given the negative relation, the sign of a run that failed.
-        false_alarms: What `false_alarms.false_alarms` says of the rows of the negative relation; None unless
+        false_alarms: What `evaluation.false_alarms` gives for the rows of the negative relation; None unless
             they were predicted.
+        predictions: The prediction records of the test units.
     """
 
     seed: int
@@ -42,39 +44,63 @@ class SeedResult:
     training: dict[str, Any]
     only_negative: bool
     false_alarms: dict[str, Any] | None = None
+    predictions: tuple[dict[str, Any], ...] = ()
 
 
 def write_seed(folder: Path, result: SeedResult) -> None:
-    """Write metrics.json, the test scores, and training.json, the rest; with both a seed is finished."""
-    rest = asdict(result)
-    test = rest["scores"].pop("test")
+    """Write training.json and metrics.json, the test scores, beside its predictions: the seed is finished."""
+    rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name != "predictions"}
+    test = result.scores["test"]
+    rest["scores"] = {split: scores for split, scores in result.scores.items() if split != "test"}
     write_atomically(folder / TRAINING, to_json(rest))
     write_atomically(folder / METRICS, to_json(test))
 
 
 def read_seed(folder: Path) -> SeedResult | None:
-    """What `write_seed` wrote, or None when the seed is not finished.
+    """Return what `write_seed` wrote, or None when the seed is not finished.
 
     Raises:
         ValueError: A file is not the JSON that was written.
     """
-    if not ((folder / TRAINING).is_file() and (folder / METRICS).is_file()):
+    if not all((folder / name).is_file() for name in (TRAINING, METRICS, PREDICTIONS)):
         return None
     try:
         rest, test = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (TRAINING, METRICS))
-        return SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
+        result = SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
             f"{folder}: {TRAINING} or {METRICS} is not what a run of this command wrote ({error!r}); delete "
             "the folder to run its seed again."
         ) from error
+    return replace(result, predictions=tuple(read_predictions(folder / PREDICTIONS)))
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[TextIO]:
+    """Yield a text file that gets its name when the block ends without an error: it is whole, or not there.
+
+    Its content is on the disk before it gets the name.
+    """
+    temporary = temporary_path(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path: Path) -> Path:
+    """Return where a file is written until it is whole."""
+    return path.with_name(f".{path.name}.part")
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write beside and rename, so that the file is there whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    """Write a file so that it is whole, or not there."""
+    with atomic_file(path) as file:
+        file.write(text)
 
 
 def to_json(value: Any) -> str:
@@ -82,8 +108,29 @@ def to_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def read_results(run: Path) -> dict[str, Any]:
+    """Return the content of a run's results.json.
+
+    Raises:
+        FileNotFoundError: There is none: the run is not finished.
+        ValueError: It is not what a run of this version writes.
+    """
+    path = run / RESULTS
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: {run} holds no finished run.")
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}.") from error
+    needed = ("seeds", "mean", "sd", "per_class", "signature", "data", "arguments")
+    lacking = [key for key in needed if not isinstance(results, dict) or key not in results]
+    if lacking:
+        raise ValueError(f"{path} lacks {', '.join(lacking)}: it is not what a run of this version writes.")
+    return results
+
+
 def aggregate(runs: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
-    """Mean and sample standard deviation (ddof = 1) of each measure over the seeds.
+    """Return mean and sample standard deviation (ddof = 1) of each measure over the seeds.
 
     A measure that is None in a run has mean and sd None; with one run every sd is None.
 
@@ -127,7 +174,7 @@ def versions() -> dict[str, str]:
 
 
 def selection_sentence(results: Mapping[str, Any]) -> str:
-    """Which weights were scored."""
+    """Return which weights were scored."""
     if results["selected_by"] is None:
         return (
             "Nothing was selected (no validation split, or it was not scored): these are the final weights."
@@ -138,7 +185,7 @@ def selection_sentence(results: Mapping[str, Any]) -> str:
 
 
 def score_table(results: Mapping[str, Any]) -> str:
-    """The main table: averages by truth beside the echo; without a track precision, recall and F1."""
+    """Return the main table: averages by truth beside the echo; without a track precision, recall and F1."""
     mean, sd = results["mean"], results["sd"] if results["n"] > 1 else None
     if results["echo"] is not None:
         return track_table(mean, echo=results["echo"], sd=sd)

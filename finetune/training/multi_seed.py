@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,23 @@ from ..arguments import Settings
 from ..data.reference_lines import TRAINED, changed_data
 from ..data.relation_rows import RelationData
 from ..report.evaluation import mean_false_alarms, numbers_only
-from ..report.figures import drawn_figures, prediction_runs, seen_pairs_results, untrained_results
-from ..report.model_card import figure_paths, run_card
+from ..report.figures import drawn_figures, seen_pairs_results, untrained_results
+from ..report.model_card import run_card
 from ..report.results import (
     PAGE,
-    PREDICTIONS,
     RESULTS,
     SeedResult,
     aggregate,
     class_scores,
+    read_results,
     read_seed,
     to_json,
     versions,
     write_atomically,
 )
 from ..trainer_arguments import check_one_device
-from .preparation import Prepared, data_warnings, plan_lines, prepare, score_warnings
+from .messages import data_warnings, plan_lines, score_warnings
+from .preparation import Prepared, prepare
 from .processes import is_main_process, wait_for_all
 from .relation_trainer import saving
 from .run_identity import as_given, claim_folder, run_identity
@@ -82,7 +82,7 @@ def checked_input(settings: Settings, *, data: RelationData | None = None) -> Pr
 
 
 def _claimed(settings: Settings, seeds: tuple[int, ...], prepared: Prepared, folder: Path) -> Run:
-    """The run in its folder, which is claimed, and read for the seeds that are finished."""
+    """Return the run in its folder, which is claimed, and read for the seeds that are finished."""
     if is_main_process():
         identity = run_identity(settings, data=prepared.data)
         claim_folder(folder, **identity, seeds=seeds, overwrite=settings.run.overwrite)
@@ -98,46 +98,24 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     Raises:
         SavingError: The disk is full.
         TrainingDivergedError: A score is not finite.
+        ValueError: results.json of before is broken.
     """
     if not is_main_process():
         say = _say_nothing
-    settings = run.settings
-    for line in plan_lines(run.prepared, settings.training, len(run.seeds)) + data_warnings(run.prepared):
+    for line in plan_lines(run.prepared, run.settings.training, len(run.seeds)) + data_warnings(run.prepared):
         say(line)
-    done: list[SeedResult] = []
-    for seed in run.seeds:
-        folder = run.folder / f"seed-{seed}"
-        result = run.finished.get(seed)
-        if result is not None:
-            say(f"seed {seed}: finished before")
-        else:
-            trainer = build_trainer(
-                seed=seed,
-                prepared=run.prepared,
-                settings=settings,
-                folder=folder,
-                say=say,
-            )
-            result = run_seed(trainer, prepared=run.prepared, folder=folder)
-            say(f"seed {seed}: {result.training['examples_per_second']:.1f} training examples per second")
-        wait_for_all()
-        done.append(result)
-        for line in score_warnings(result, run.prepared.data):
-            say(line)
-    told = run.folder / RESULTS
-    if len(run.finished) == len(run.seeds) and told.is_file():  # with the versions that made the numbers
-        results: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
-        if not settings.run.reference_lines or "reference_lines" in results:
-            return results
-        results["arguments"]["reference_lines"] = True
-    else:
-        results = run_results(run, done)
-    if settings.run.reference_lines:
+    done = [_finished_seed(run, seed, say) for seed in run.seeds]
+    with_lines = run.settings.run.reference_lines
+    before = _results_of_before(run)
+    if before is not None and (not with_lines or "reference_lines" in before):
+        return before  # with the versions that made the numbers
+    results = run_results(run, done) if before is None else _with_argument(before, "reference_lines", True)
+    if with_lines:
         results["reference_lines"] = _reference_results(run, say)
     if is_main_process():
         with saving("the results", at=run.folder):
-            results |= _from_predictions(run, results, say)
-            write_atomically(run.folder / PAGE, run_card(results, figures=figure_paths(run.folder)))
+            results |= _from_predictions(run, results, done, say)
+            write_atomically(run.folder / PAGE, run_card(results))
             write_atomically(run.folder / RESULTS, to_json(results))
     return results
 
@@ -146,10 +124,42 @@ def _say_nothing(line: str) -> None:
     """For the processes that do not report."""
 
 
-def _from_predictions(run: Run, results: Mapping[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
-    """What is made from the prediction files: scores of seen and unseen pairs, and the figures."""
+def _finished_seed(run: Run, seed: int, say: Callable[[str], None]) -> SeedResult:
+    """Return what a seed gave, trained now unless it was before."""
+    result = run.finished.get(seed)
+    if result is not None:
+        say(f"seed {seed}: finished before")
+    else:
+        folder = run.folder / f"seed-{seed}"
+        trainer = build_trainer(
+            seed=seed, prepared=run.prepared, settings=run.settings, folder=folder, say=say
+        )
+        result = run_seed(trainer, prepared=run.prepared, folder=folder)
+        say(f"seed {seed}: {result.training['examples_per_second']:.1f} training examples per second")
+    wait_for_all()
+    for line in score_warnings(result, run.prepared.data):
+        say(line)
+    return result
+
+
+def _results_of_before(run: Run) -> dict[str, Any] | None:
+    """Return what results.json holds where it is that of these seeds, all of them finished before."""
+    if len(run.finished) < len(run.seeds) or not (run.folder / RESULTS).is_file():
+        return None
+    results = read_results(run.folder)
+    return results if list(results["seeds"]) == list(map(str, run.seeds)) else None
+
+
+def _with_argument(results: dict[str, Any], name: str, value: object) -> dict[str, Any]:
+    return {**results, "arguments": {**results["arguments"], name: value}}
+
+
+def _from_predictions(
+    run: Run, results: Mapping[str, Any], done: Sequence[SeedResult], say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Return what is made from the predictions: scores of seen and unseen pairs, and the figures drawn."""
     data, track = run.prepared.data, run.settings.data.track
-    runs = prediction_runs([run.folder / f"seed-{seed}" / PREDICTIONS for seed in run.seeds])
+    runs = [result.predictions for result in done]
     figures: list[str] = []
     if run.settings.run.figures:
         scored = track if results["echo"] is not None else None
@@ -161,7 +171,7 @@ def _from_predictions(run: Run, results: Mapping[str, Any], say: Callable[[str],
 
 
 def _reference_results(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
-    """Name -> `n`, `mean` and `sd` of each reference line; the trained ones are runs in their own folders."""
+    """Return name -> `n`, `mean`, `sd` of each reference line; trained ones are runs in their own folders."""
     options = dataclasses.replace(run.settings.run, reference_lines=False, figures=False)
     settings = dataclasses.replace(run.settings, run=options)
     lines: dict[str, Any] = {
@@ -179,7 +189,7 @@ def _reference_results(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
-    """The content of results.json."""
+    """Return the content of results.json."""
     data = run.prepared.data
     test = [numbers_only(result.scores["test"]) for result in done]
     first = done[0].scores["test"]

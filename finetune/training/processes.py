@@ -12,18 +12,18 @@ import time
 from typing import NoReturn
 
 
-def launched() -> bool:
-    """Whether a launcher started this process."""
+def is_launched() -> bool:
+    """Return whether a launcher started this process."""
     return "LOCAL_RANK" in os.environ
 
 
 def is_main_process() -> bool:
-    """Whether this process writes the files and the report: the first one of all."""
+    """Return whether this process writes the files and the report: the first one of all."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def reports_faults() -> bool:
-    """Whether this process prints errors: the first one of each machine."""
+def is_local_main_process() -> bool:
+    """Return whether this process prints errors: the first one of each machine."""
     return os.environ.get("LOCAL_RANK", "0") == "0"
 
 
@@ -33,16 +33,16 @@ def print_error(message: str, *, wait: float = 30.0) -> None:
     The launcher ends all processes as soon as one has left with a fault. The others therefore give the one
     that reports `wait` seconds to speak; whoever is then still there had a fault of its own, and says it.
     """
-    if not reports_faults():
+    if not is_local_main_process():
         time.sleep(wait)
     print(f"error: {message}", file=sys.stderr, flush=True)
 
 
 def quieten() -> None:
     """Let only the first process of a machine tell what was read, and hide remarks of the process group."""
-    if launched():
+    if is_launched():
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # read when torch is imported
-    if not reports_faults():
+    if not is_local_main_process():
         logging.disable(logging.WARNING)
 
 
@@ -72,6 +72,6 @@ def leave(status: int) -> NoReturn:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    if launched():
+    if is_launched():
         os._exit(status)
     sys.exit(status)

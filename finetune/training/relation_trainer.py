@@ -1,4 +1,4 @@
-"""The Trainer for relation batches: our batch plan and loss, and checkpoints that can be relied on."""
+"""The Trainer for relation batches: checkpoints that are whole, the batch plan, the loss, callbacks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
-from transformers.trainer import TRAINING_ARGS_NAME
+from safetensors.torch import load_model
+from torch.utils.data import DataLoader, Sampler
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainerState
+from transformers.trainer import TRAINER_STATE_NAME, TRAINING_ARGS_NAME
 from transformers.trainer_callback import ProgressCallback
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from ..model.modeling import unit_losses
-from ..trainer_arguments import global_batch_size
+from ..report.results import to_json, write_atomically
 
 SEAL = "sealed.json"
 PREFIX = "checkpoint-"
@@ -53,12 +56,7 @@ def seal(folder: Path, values: Mapping[str, Any]) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
         sizes[str(path.relative_to(folder))] = path.stat().st_size
-    beside = folder / f".{SEAL}.part"
-    with beside.open("w", encoding="utf-8") as file:
-        json.dump({"files": sizes, "values": dict(values)}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, folder / SEAL)
+    write_atomically(folder / SEAL, to_json({"files": sizes, "values": dict(values)}))
 
 
 def sealed_values(folder: Path) -> dict[str, Any] | None:
@@ -72,7 +70,7 @@ def sealed_values(folder: Path) -> dict[str, Any] | None:
 
 
 def step_of(folder: Path) -> int:
-    """Optimizer steps done at a checkpoint, from its name.
+    """Return optimizer steps done at a checkpoint, from its name.
 
     >>> step_of(Path("checkpoint-14"))
     14
@@ -81,13 +79,13 @@ def step_of(folder: Path) -> int:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """All checkpoint folders in `folder`, whole or not, the latest first."""
+    """Return all checkpoint folders in `folder`, whole or not, the latest first."""
     there = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdigit()]
     return sorted(there, key=step_of, reverse=True)
 
 
 def last_good(folder: Path) -> Path | None:
-    """The latest whole checkpoint whose best checkpoint is whole too; None when there is none."""
+    """Return the latest whole checkpoint whose best checkpoint is whole too; None when there is none."""
     for path in checkpoints(folder):
         values = sealed_values(path)
         if values is None:
@@ -112,7 +110,7 @@ BATCHES_PER_POOL = 50
 
 
 def batch_plan(*, lengths: np.ndarray, seed: int, epoch: int, batch_size: int) -> np.ndarray:
-    """Row numbers in training order, int64, shape (num_rows,), each row once.
+    """Return row numbers in training order, int64, shape (num_rows,), each row once.
 
     Cut into consecutive pieces of `batch_size` it gives batches of rows of similar length; only the last
     may be short, and which rows it holds is random. The batches come in random order.
@@ -144,34 +142,70 @@ def batch_plan(*, lengths: np.ndarray, seed: int, epoch: int, batch_size: int) -
     return np.concatenate([stacked[random.permutation(len(stacked))].ravel(), rest])
 
 
-class PlannedSampler:
-    """Yields the row numbers of one epoch's plan; the Trainer tells it the epoch through `set_epoch`."""
+class PlannedBatches(Sampler[list[int]]):
+    """The batches of one process in one epoch, cut from the plan that all processes share.
 
-    def __init__(self, *, lengths: np.ndarray, seed: int, batch_size: int, with_epoch: bool = False) -> None:
-        """Keep what the plan depends on; see `batch_plan`.
+    The rows of a step are divided among the processes, each row goes to one of them, and all of them have the
+    same number of batches: of the last rows of an epoch each gets an equal share, which may be none.
+    """
 
-        With `with_epoch` it yields epoch * num_rows + row, for a dataset that reads a row differently in each
-        epoch (`BagBatches`).
+    def __init__(
+        self,
+        *,
+        lengths: np.ndarray,
+        seed: int,
+        batch_size: int,
+        accumulation_steps: int = 1,
+        num_processes: int = 1,
+        process_index: int = 0,
+        samples_rows: bool = False,
+    ) -> None:
+        """Keep what the plan depends on.
+
+        Args:
+            lengths: Tokens per row, shape (num_rows,).
+            seed: The run's seed.
+            batch_size: Rows of a batch of one process.
+            accumulation_steps: Batches of one process in an optimizer step.
+            num_processes: Processes that train together.
+            process_index: Which of them this is.
+            samples_rows: Whether an index is to say its epoch too, as epoch * num_rows + row, for a dataset
+                that reads a row differently in each epoch (`BagBatches`).
         """
         self.lengths, self.seed, self.batch_size, self.epoch = lengths, seed, batch_size, 0
-        self.with_epoch = with_epoch
+        self.step_size = batch_size * num_processes * accumulation_steps
+        self.num_processes, self.process_index = num_processes, process_index
+        self.samples_rows = samples_rows
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose plan the next iteration follows."""
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.lengths)
+        """Number of batches, the same for every process."""
+        return -(-len(self.lengths) // (self.batch_size * self.num_processes))
 
-    def __iter__(self) -> Iterator[int]:
-        """Row numbers in training order."""
-        plan = batch_plan(lengths=self.lengths, seed=self.seed, epoch=self.epoch, batch_size=self.batch_size)
-        return iter((plan + self.with_epoch * self.epoch * len(plan)).tolist())
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the rows of each batch; none where this process has no share of the last rows."""
+        plan = batch_plan(lengths=self.lengths, seed=self.seed, epoch=self.epoch, batch_size=self.step_size)
+        plan = plan + self.samples_rows * self.epoch * len(plan)
+        shared = self.batch_size * self.num_processes
+        for start in range(0, len(plan), shared):
+            shares = np.array_split(plan[start : start + shared], self.num_processes)
+            yield shares[self.process_index].tolist()
+
+
+class EpochLoader(DataLoader):
+    """A loader whose batches follow the epoch that the Trainer names."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Hand the epoch on to the batch sampler."""
+        batches: Any = self.batch_sampler
+        batches.set_epoch(epoch)
 
 
 class LongestFirstSampler:
-    """Yields row numbers by falling length: little padding, and the largest batch comes first."""
+    """Row numbers by falling length: little padding, and the largest batch comes first."""
 
     def __init__(self, lengths: np.ndarray) -> None:
         """Keep the tokens per row, shape (num_rows,)."""
@@ -182,47 +216,61 @@ class LongestFirstSampler:
         return len(self.lengths)
 
     def __iter__(self) -> Iterator[int]:
-        """Row numbers, longest row first, ties in input order."""
+        """Yield row numbers, longest row first, ties in input order."""
         return iter(np.argsort(-self.lengths, kind="stable").tolist())
 
 
+def is_over(state: TrainerState) -> bool:
+    """Return whether training had ended, or was stopped early, when the state was saved."""
+    callbacks: Any = state.stateful_callbacks
+    stopping = callbacks.get(EarlyStoppingCallback.__name__)
+    is_stopped = stopping is not None and (
+        stopping["attributes"]["early_stopping_patience_counter"]
+        >= stopping["args"]["early_stopping_patience"]
+    )
+    return state.global_step >= state.max_steps or is_stopped
+
+
 class RelationTrainer(Trainer):
-    """The Trainer with our batch plan, our loss, row ids kept from the model, and sealed checkpoints.
+    """The Trainer with our batch plan, our loss, row ids kept from the model, and sealed checkpoints."""
 
-    Attributes:
-        seconds_before: Training time before this process went on from a checkpoint.
-    """
-
-    def __init__(
-        self, *, label_weights: np.ndarray | None = None, save_every: int | None = None, **given: Any
-    ) -> None:
+    def __init__(self, *, label_weights: np.ndarray | None = None, **given: Any) -> None:
         """Prepare as the Trainer does.
 
         Args:
             label_weights: See `unit_losses`.
-            save_every: Also write a checkpoint after every so many steps.
             **given: What the Trainer takes.
         """
         super().__init__(**given)
         self.label_weights = None if label_weights is None else torch.from_numpy(label_weights)
-        self.save_every = save_every
         self.loss_is_scaled_for_ga = True  # `compute_loss` divides by the units of the whole global batch
         self.loss_sum = 0.0
-        self.seconds_before = 0.0
+        self._loss_sum_before, self._seconds_before = 0.0, 0.0  # up to the checkpoint that is gone on from
         self._began = time.monotonic()
 
     def train_from(self, checkpoint: Path | None) -> None:
-        """Train, from the start or from a whole checkpoint."""
+        """Train, from the start or from a whole checkpoint.
+
+        Of a training that had ended the weights are loaded, and no step is made.
+        """
         values = None if checkpoint is None else sealed_values(checkpoint)
-        if values is not None:
-            self.loss_sum, self.seconds_before = values["loss_sum"], values["seconds"]
-        self._began = time.monotonic()
-        self.train(resume_from_checkpoint=None if values is None else str(checkpoint))
+        if checkpoint is None or values is None:
+            self.train()
+            return
+        self._loss_sum_before, self._seconds_before = values["loss_sum"], values["seconds"]
+        state = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_NAME))
+        if not is_over(state):
+            self.train(resume_from_checkpoint=str(checkpoint))
+            return
+        self.state, self.loss_sum, self._began = state, self._loss_sum_before, time.monotonic()
+        used = checkpoint.with_name(f"{PREFIX}{state.best_global_step or state.global_step}")
+        model: Any = self.model
+        load_model(model, used / SAFE_WEIGHTS_NAME, strict=False)
 
     @property
     def seconds(self) -> float:
         """Training time so far, evaluations during training included, over all starts of the command."""
-        return self.seconds_before + time.monotonic() - self._began
+        return self._seconds_before + time.monotonic() - self._began
 
     @property
     def mean_loss(self) -> float:
@@ -232,52 +280,64 @@ class RelationTrainer(Trainer):
             self.loss_sum = float(self.accelerator.reduce(shares, reduction="mean"))
         return self.loss_sum / max(self.state.global_step, 1)
 
-    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        rows: Any = self.train_dataset if train_dataset is None else train_dataset
-        self._plan = PlannedSampler(
+    def get_train_dataloader(self) -> DataLoader:
+        """Return the loader of this process' batches.
+
+        It is not prepared by accelerate, which would fill up the last batches with rows that were seen.
+        `auto_find_batch_size` asks for one at each attempt, of which only the last is counted.
+        """
+        self.loss_sum, self._began = self._loss_sum_before, time.monotonic()
+        rows: Any = self.train_dataset
+        batches = PlannedBatches(
             lengths=rows.lengths,
             seed=self.args.seed,
-            batch_size=global_batch_size(self.args),
-            with_epoch=rows.draws,
+            batch_size=self._train_batch_size,  # that of the arguments, or what `auto_find_batch_size` found
+            accumulation_steps=self.args.gradient_accumulation_steps,
+            num_processes=self.args.world_size,
+            process_index=self.args.process_index,
+            samples_rows=rows.samples_rows,
         )
-        return self._plan
+        return EpochLoader(rows, batch_sampler=batches, **self._loading())
 
-    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
-        return LongestFirstSampler(eval_dataset.lengths)
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader:
+        """Return the loader of an evaluated split, longest rows first."""
+        rows: Any = self.eval_dataset if eval_dataset is None else eval_dataset
+        loader = DataLoader(
+            rows,
+            batch_size=self.args.eval_batch_size,
+            sampler=LongestFirstSampler(rows.lengths),
+            **self._loading(),
+        )
+        return self.accelerator.prepare(loader)
 
-    def _init_training_state(self, *given: Any) -> tuple[int, int]:
-        found = super()._init_training_state(*given)
-        best = self.state.best_global_step
-        if best:  # the folder may have moved since the state was written
-            self.state.best_model_checkpoint = str(Path(str(self.args.output_dir)) / f"{PREFIX}{best}")
-        return found
+    def get_test_dataloader(self, test_dataset: Any) -> DataLoader:
+        """Return the loader of a split that is only predicted, which is the same."""
+        return self.get_eval_dataloader(test_dataset)
 
-    def _run_epoch(self, *given: Any, **named: Any) -> None:
-        if self._is_over():  # the checkpoint that was loaded is that of the last step
-            self.control.should_training_stop = True
-            return
-        # A loader that skips batches does not tell the sampler its epoch when there are several processes.
-        self._plan.set_epoch(named["epoch"])
-        super()._run_epoch(*given, **named)
-
-    def _is_over(self) -> bool:
-        stopped = [
-            callback.early_stopping_patience_counter >= callback.early_stopping_patience
-            for callback in self.callback_handler.callbacks
-            if isinstance(callback, EarlyStoppingCallback)
-        ]
-        return self.state.global_step >= self.state.max_steps or any(stopped)
+    def _loading(self) -> dict[str, Any]:
+        """Return the options of a loader that the arguments decide."""
+        return {
+            "collate_fn": self.data_collator,
+            "num_workers": self.args.dataloader_num_workers,
+            "pin_memory": self.args.dataloader_pin_memory,
+            "persistent_workers": self.args.dataloader_persistent_workers,
+            "prefetch_factor": self.args.dataloader_prefetch_factor,
+        }
 
     def get_batch_samples(
         self, epoch_iterator: Iterator, num_batches: int, device: torch.device
     ) -> tuple[list, torch.Tensor]:
-        """The batches of one optimizer step, and how many units they hold over all processes."""
+        """Return the batches of one optimizer step, and how many units they hold over all processes."""
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        count = torch.tensor(sum(len(batch["labels"]) for batch in batches), device=device)
+        count = torch.tensor(sum(int((batch["row_ids"] >= 0).sum()) for batch in batches), device=device)
         return batches, self.accelerator.reduce(count)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """In training this process' share of the mean over the global batch, else the model's own loss."""
+        """Return the model's own loss, or in training this process' share of the mean over the global batch.
+
+        A row with the id -1 stands in a batch that has no other, and does not count.
+        """
+        row_ids = inputs["row_ids"]
         inputs = {name: value for name, value in inputs.items() if name != "row_ids"}
         outputs = model(**inputs)
         loss = outputs["loss"]
@@ -290,33 +350,26 @@ class RelationTrainer(Trainer):
                 **self.model.own_loss,
             )
             # The gradients of the processes are averaged, hence the factor.
-            loss = losses.sum() * self.accelerator.num_processes / num_items_in_batch
+            loss = (losses * (row_ids >= 0)).sum() * self.accelerator.num_processes / num_items_in_batch
         return (loss, outputs) if return_outputs else loss
 
     def training_step(self, *given: Any, **named: Any) -> torch.Tensor:
-        """Forward and backward of one batch; its share of the loss is added up."""
+        """Return the loss of one batch after its forward and backward pass; its share is added up."""
         loss = super().training_step(*given, **named)
         self.loss_sum += float(loss)
         return loss
 
     def evaluation_loop(self, *given: Any, **named: Any) -> Any:
-        """The Trainer's loop; weights are cast to 16 bits once for all batches, not once a batch."""
+        """Return what the Trainer's loop gives; weights are cast to 16 bits once, not once a batch."""
         with self.accelerator.autocast():
             return super().evaluation_loop(*given, **named)
 
     def floating_point_ops(self, inputs: dict[str, torch.Tensor]) -> int:
-        """0: the estimate walks through all modules at every step and nothing here reads it."""
+        """Return 0: the estimate walks through all modules at every step and nothing here reads it."""
         return 0
 
-    def _maybe_log_save_evaluate(self, *given: Any, **named: Any) -> None:
-        step = self.state.global_step
-        # Not at the last step of an epoch or of all: the evaluation that follows belongs to its checkpoint.
-        within = self.state.epoch != int(self.state.epoch or 0) and step < self.state.max_steps
-        if self.save_every and step % self.save_every == 0 and within:
-            self.control.should_save = True
-        super()._maybe_log_save_evaluate(*given, **named)
-
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        # Private: no public hook stands around the saving, whose faults are to become errors of ours.
         step, best = self.state.global_step, self.state.best_global_step
         folder = Path(str(self.args.output_dir))
         target = folder / f"{PREFIX}{step}"
@@ -334,6 +387,28 @@ class RelationTrainer(Trainer):
             shutil.rmtree(target, ignore_errors=True)
             raise
         self.accelerator.wait_for_everyone()
+
+
+class Checkpoints(TrainerCallback):
+    """Checkpoints between the evaluations, and where the best one is."""
+
+    def __init__(self, *, save_every: int | None) -> None:
+        """Keep after how many steps a checkpoint is written besides those at evaluations."""
+        self.save_every = save_every
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Return name the best checkpoint anew: the folder may have moved since the state was written."""
+        if state.best_global_step:
+            state.best_model_checkpoint = str(Path(args.output_dir) / f"{PREFIX}{state.best_global_step}")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Ask for a checkpoint where one is due.
+
+        Not at the last step of an epoch or of all: the evaluation that follows belongs to its checkpoint.
+        """
+        is_within = state.epoch != int(state.epoch) and state.global_step < state.max_steps
+        if self.save_every and state.global_step % self.save_every == 0 and is_within:
+            control.should_save = True
 
 
 class ProgressBars(ProgressCallback):
@@ -355,7 +430,7 @@ class EvaluationLines(TrainerCallback):
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **given: Any
     ) -> None:
-        """One line: step, epoch, measure in percent."""
+        """Return one line: step, epoch, measure in percent."""
         value = (metrics or {}).get(f"eval_{self.measure}")
         if value is not None and state.is_world_process_zero:
             self.say(

@@ -1,4 +1,4 @@
-"""What makes a run the run that it is: its flags, and the content of what they name."""
+"""Whether a folder holds this run: the flags, the content of the files they name, and the claim on it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from typing import Any
 from ..arguments import Settings
 from ..data.relation_rows import RelationData
 from ..encoders.label_words import read_label_words, words_fingerprint
+from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
-from ..report.results import PAGE, RESULTS, to_json, write_atomically
-from ..trainer_arguments import NUMBERS_DO_NOT_DEPEND_ON, given_values
+from ..report.results import PAGE, RESULTS, temporary_path, to_json, write_atomically
+from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_values
 
 
 def as_given(settings: Settings) -> dict[str, Any]:
-    """All of our flags, and those of the Trainer's that differ from its defaults."""
+    """Return all of our flags, and those of the Trainer's that differ from its defaults."""
     groups = (settings.data, settings.model, settings.run)
     own = {name: value for group in groups for name, value in asdict(group).items()}
     return own | given_values(settings.training)
 
 
 def run_identity(settings: Settings, *, data: RelationData) -> dict[str, Any]:
-    """What a run that goes on must have in common with the one that was stopped, for `claim_folder`.
+    """Return what a run that goes on must have in common with the one that was stopped, for `claim_folder`.
 
     Files that flags name may be edited or moved in between: their content counts, and not their path.
 
@@ -86,7 +87,7 @@ def claim_folder(
     there = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
     started = folder / STARTED
     # A part is what a process left that was killed while it wrote.
-    if there and STARTED not in there and there != [f".{STARTED}.part"]:
+    if there and STARTED not in there and there != [temporary_path(started).name]:
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
             f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
@@ -120,18 +121,18 @@ def claim_folder(
 
 
 def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) -> dict[str, Any]:
-    """What STARTED holds."""
+    """Return what STARTED holds."""
     run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
     return json.loads(to_json(run))
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether the folder is that of a run, finished or not."""
+    """Return whether the folder is that of a run, finished or not."""
     return (folder / STARTED).is_file()
 
 
 def num_processes_of(folder: Path) -> int:
-    """How many processes train the run of a claimed folder together.
+    """Return how many processes train the run of a claimed folder together.
 
     Raises:
         ValueError: The folder does not say so.
@@ -140,7 +141,7 @@ def num_processes_of(folder: Path) -> int:
 
 
 def differences_from(folder: Path, *, arguments: Mapping[str, Any], fingerprint: str) -> list[str]:
-    """What differs between the run of a claimed folder and this one, in words; processes do not count.
+    """Return what differs between the run of a claimed folder and this one, in words; processes do not count.
 
     Raises:
         ValueError: The folder does not say what its run is.
@@ -152,19 +153,33 @@ def differences_from(folder: Path, *, arguments: Mapping[str, Any], fingerprint:
 def _read(path: Path) -> dict[str, Any]:
     try:
         run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {**run, "arguments": dict(run["arguments"])}
+        arguments = dict(run["arguments"])
+        if arguments.get("classifier_head") in OLD_HEADS:
+            arguments["classifier_head"] = OLD_HEADS[arguments["classifier_head"]]
+        begun = [entry.name.removeprefix("seed-") for entry in path.parent.glob("seed-*")]
+        seeds = {*seeds_of(arguments), *(int(seed) for seed in begun if seed.isdecimal())}
+        return {**run, "arguments": arguments, "seeds": seeds}
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
             f"{path} is not what a run of this command wrote; `--overwrite` deletes it."
         ) from error
 
 
+def seeds_of(arguments: Mapping[str, Any]) -> list[int]:
+    """Return the seeds that the arguments of a run ask for."""
+    return arguments.get("seeds") or [arguments.get("seed", DEFAULT_SEED)]
+
+
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs and matters, in words."""
+    """Return what differs and matters, in words.
+
+    Seeds may be added, left out and reordered; a run with none of the seeds that were begun is another one.
+    """
     found = []
     absent = object()
     before, now = old["arguments"], new["arguments"]
-    for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON):
+    same = {"seed", "seeds"} if old["seeds"] & set(seeds_of(now)) else set()
+    for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON - same):
         values = [group.get(name, absent) for group in (before, now)]
         if values[0] != values[1]:
             was, given = ("the default" if value is absent else repr(value) for value in values)

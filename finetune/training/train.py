@@ -1,11 +1,12 @@
-"""One seed: train with the Trainer, choose on validation, score, write the seed's folder."""
+"""One seed: loss weights, the validation measure, model and trainer; train, predict, score, save."""
 
 from __future__ import annotations
 
+import copy
 import shutil
 import warnings
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from ..report.results import PREDICTIONS, SeedResult, write_seed
 from ..trainer_arguments import RelationTrainingArguments
 from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared
 from .processes import is_main_process, limit_caches, wait_for_all
-from .relation_trainer import EvaluationLines, ProgressBars, RelationTrainer, last_good, saving
+from .relation_trainer import Checkpoints, EvaluationLines, ProgressBars, RelationTrainer, last_good, saving
 
 
 def label_weights(*, labels: np.ndarray, num_labels: int, negative_id: int, scheme: str) -> np.ndarray | None:
@@ -76,38 +77,23 @@ def label_weights(*, labels: np.ndarray, num_labels: int, negative_id: int, sche
 
 
 def metric_of_trainer(prepared: Prepared, activation: str) -> Callable[[Any], dict[str, float]]:
-    """The Trainer's `compute_metrics`: the F1 scores, which it prints, and the measure that selects.
+    """Return the Trainer's `compute_metrics`: the F1 scores of validation, and the measure that selects.
+
+    Outputs of another split, which the Trainer only predicts, have no numbers here.
 
     Args:
-        prepared: The input of every seed.
+        prepared: The input of every seed, with a validation split.
         activation: What makes scores of the model's outputs, see `prediction_records.scores_of`.
     """
-    data = prepared.data
-    compute_all: Callable[[Any], dict[str, Any]]
-    if prepared.multi_label:
-
-        def compute_all(evaluated: Any) -> dict[str, Any]:
-            outputs, (_, row_ids) = evaluated
-            outputs = in_unit_order(outputs, row_ids, prepared.batches["validation"].row_ids)
-            threshold = chosen_threshold(prepared, outputs, activation)
-            records = split_records(prepared, "validation", outputs, activation, threshold)
-            return numbers_only(split_scores(prepared, "validation", records))
-
-    else:
-        options: dict[str, Any] = {"macro_over": "supported"}
-        if is_scored_by_track(data, track=prepared.track, multi_label=False):
-            split = "validation" if "validation" in data.splits else "test"
-            options = {
-                "references": references_of(data, split),
-                "track": scored_track(prepared.track, split),
-                "scores": activation,
-            }
-        compute_all = make_compute_metrics(
-            id2label=dict(enumerate(data.label_names)), negative_label=data.negative_relation, **options
-        )
+    compute_all = _label_set_metric(prepared, activation) if prepared.multi_label else None
+    if compute_all is None:
+        compute_all = _single_label_metric(prepared, activation)
+    is_validation = set(prepared.batches["validation"].row_ids.tolist())
 
     def compute(evaluated: Any) -> dict[str, float]:
-        outputs, _ = evaluated
+        outputs, (_, row_ids) = evaluated
+        if int(row_ids[0]) not in is_validation:
+            return {}
         require_finite(outputs)
         with warnings.catch_warnings():
             # A model at its beginning often predicts nothing; the run says it of the weights that are used.
@@ -120,6 +106,31 @@ def metric_of_trainer(prepared: Prepared, activation: str) -> Callable[[Any], di
         }
 
     return compute
+
+
+def _label_set_metric(prepared: Prepared, activation: str) -> Callable[[Any], dict[str, Any]]:
+    def compute(evaluated: Any) -> dict[str, Any]:
+        outputs, (_, row_ids) = evaluated
+        outputs = in_unit_order(outputs, row_ids, prepared.batches["validation"].row_ids)
+        threshold = chosen_threshold(prepared, outputs, activation)
+        records = split_records(prepared, "validation", outputs, activation, threshold)
+        return numbers_only(split_scores(prepared, "validation", records))
+
+    return compute
+
+
+def _single_label_metric(prepared: Prepared, activation: str) -> Callable[[Any], dict[str, Any]]:
+    data = prepared.data
+    options: dict[str, Any] = {"macro_over": "supported"}
+    if is_scored_by_track(data, track=prepared.track, multi_label=False):
+        options = {
+            "references": references_of(data, "validation"),
+            "track": scored_track(prepared.track, "validation"),
+            "scores": activation,
+        }
+    return make_compute_metrics(
+        id2label=dict(enumerate(data.label_names)), negative_label=data.negative_relation, **options
+    )
 
 
 def check_selection(prepared: Prepared) -> None:
@@ -152,7 +163,7 @@ def chosen_threshold(prepared: Prepared, outputs: np.ndarray, activation: str) -
 def split_records(
     prepared: Prepared, split: str, outputs: np.ndarray, activation: str, threshold: float | None
 ) -> list[dict[str, Any]]:
-    """The prediction records of a split; see `prediction_records.prediction_records`."""
+    """Return the prediction records of a split; see `prediction_records.prediction_records`."""
     return prediction_records(
         names=unit_names(prepared.batches[split], prepared.data.splits[split]),
         outputs=outputs,
@@ -165,7 +176,7 @@ def split_records(
 
 
 def split_scores(prepared: Prepared, split: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """The numbers of a split's records; see `evaluation.score_records`."""
+    """Return the numbers of a split's records; see `evaluation.score_records`."""
     return score_records(
         data=prepared.data,
         split=split,
@@ -197,7 +208,7 @@ NA_PREDICTIONS = "na_predictions.jsonl"
 
 
 def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
-    """The Trainer's arguments for one seed: its checkpoints, its selection."""
+    """Return the Trainer's arguments for one seed: its checkpoints, its selection."""
     values = {item.name: getattr(arguments, item.name) for item in fields(TrainingArguments) if item.init}
     selects = select_by is not None
     evaluations = arguments.eval_strategy if selects else "no"
@@ -220,15 +231,16 @@ def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: P
 
 
 def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) -> RelationClassifier:
-    """The classifier before training; every random value in it follows from the seed."""
+    """Return the classifier before training; every random value in it follows from the seed."""
     set_seed(seed)
+    values: dict[str, Any] = {
+        "max_length": prepared.source.max_length,
+        "bag_pooling": model_arguments.bag_pooling,
+        "multi_label": model_arguments.multi_label,
+        "tokens_per_chunk": model_arguments.tokens_per_chunk,
+    }
     if prepared.source.build is None:
-        model = load_trained(str(model_arguments.model_name_or_path))
-        model.config.max_length = prepared.source.max_length
-        model.config.bag_pooling = model_arguments.bag_pooling
-        model.config.multi_label = model_arguments.multi_label
-        model.config.tokens_per_chunk = model_arguments.tokens_per_chunk
-        return model
+        return load_trained(str(model_arguments.model_name_or_path), **values)
     return build_classifier(
         encoder=prepared.source.build(),
         tokenizer=prepared.source.tokenizer,
@@ -239,10 +251,7 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
         classifier_head=model_arguments.classifier_head,
         label_word_ids=prepared.label_word_ids,
         type_relations=None if prepared.type_relations is None else prepared.type_relations.as_lists(),
-        max_length=prepared.source.max_length,
-        bag_pooling=model_arguments.bag_pooling,
-        multi_label=model_arguments.multi_label,
-        tokens_per_chunk=model_arguments.tokens_per_chunk,
+        **values,
     )
 
 
@@ -258,11 +267,10 @@ def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
 
 def training_weights(prepared: Prepared, run_arguments: RunArguments) -> np.ndarray | None:
     """Factors of the loss by label; see `loss_weighting.label_weights`."""
-    names = prepared.data.label_names
     return label_weights(
         labels=prepared.batches["train"].labels,
-        num_labels=len(names),
-        negative_id=names.index(prepared.data.negative_relation),
+        num_labels=len(prepared.data.label_names),
+        negative_id=prepared.data.negative_id,
         scheme=run_arguments.loss_weighting,
     )
 
@@ -275,9 +283,12 @@ def build_trainer(
     folder: Path,
     say: Callable[[str], None],
 ) -> RelationTrainer:
-    """The trainer of one seed, with the model before training."""
+    """Return the trainer of one seed, with the model before training."""
     limit_caches()
-    callbacks: list[TrainerCallback] = [EvaluationLines(measure=prepared.select_by, say=say)]
+    callbacks: list[TrainerCallback] = [
+        EvaluationLines(measure=prepared.select_by, say=say),
+        Checkpoints(save_every=settings.training.save_every),
+    ]
     if settings.run.early_stopping_patience is not None:
         callbacks.append(
             EarlyStoppingCallback(
@@ -285,16 +296,18 @@ def build_trainer(
             )
         )
     model = build_model(prepared, settings.model, seed)
+    metric = None
+    if prepared.select_by is not None:
+        metric = metric_of_trainer(prepared, model.config.score_activation)
     trainer = RelationTrainer(
         model=model,
         args=seed_arguments(settings.training, seed=seed, folder=folder, select_by=prepared.select_by),
         data_collator=as_is,
         train_dataset=prepared.batches["train"].for_seed(seed),
         eval_dataset=prepared.batches.get("validation"),
-        compute_metrics=metric_of_trainer(prepared, model.config.score_activation),
+        compute_metrics=metric,
         callbacks=callbacks,
         label_weights=training_weights(prepared, settings.run),
-        save_every=settings.training.save_every,
     )
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
@@ -320,57 +333,112 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     wait_for_all()
     trainer.train_from(start)
-    seconds, mean_loss = trainer.seconds, trainer.mean_loss
-    trainer.compute_metrics = None  # the numbers that are reported are made from the records below
-    scores = {}
-    records: list[dict[str, Any]] = []
-    config: Any = trainer.model.config  # type: ignore[union-attr]
-    if prepared.multi_label:
-        config.threshold = DEFAULT_THRESHOLD
-    for split in (split for split in EVALUATED if split in prepared.batches):
-        outputs = predicted_logits(trainer, prepared.batches[split])
-        if split == "validation" and prepared.multi_label:
-            config.threshold = chosen_threshold(prepared, outputs, config.score_activation)
-        records = split_records(prepared, split, outputs, config.score_activation, config.threshold)
-        scores[split] = split_scores(prepared, split, records)
-    alarms, na_records = None, []
-    if NEGATIVE_ROWS in prepared.batches:
-        outputs = predicted_logits(trainer, prepared.batches[NEGATIVE_ROWS])
-        na_records = split_records(
-            prepared, NEGATIVE_ROWS, outputs, config.score_activation, config.threshold
-        )
-        alarms = false_alarms(na_records, negative_relation=prepared.data.negative_relation)
-    state, negative = trainer.state, prepared.data.negative_relation
-    examples = (state.epoch or 0.0) * len(prepared.batches["train"])
-    result = SeedResult(
-        seed=trainer.args.seed,
-        scores=scores,
-        training={
-            "num_steps": state.global_step,
-            "num_steps_of_used_weights": state.best_global_step or state.global_step,
-            "mean_loss": mean_loss,
-            "seconds": seconds,
-            "examples_per_second": examples / seconds,
-            **({"threshold": config.threshold} if prepared.multi_label else {}),
-        },
-        only_negative=all(record["pred"] in (negative, []) for record in records),
-        false_alarms=alarms,
-    )
+    training = training_numbers(trainer, num_units=len(prepared.batches["train"]))
+    predictions = predict_splits(trainer, prepared)
+    result = seed_result(trainer.args.seed, prepared, predictions, training)
     with saving(f"what seed {result.seed} gave", at=folder):
-        trainer.save_model(str(folder))
-        if is_main_process():
-            (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
-            prepared.source.tokenizer.save_pretrained(folder)
-            write_predictions(folder / PREDICTIONS, records)
-            if na_records:
-                write_predictions(folder / NA_PREDICTIONS, na_records)
-            write_seed(folder, result)
-            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+        save_seed(trainer, folder, prepared=prepared, predictions=predictions, result=result)
     return result
 
 
+def training_numbers(trainer: RelationTrainer, *, num_units: int) -> dict[str, Any]:
+    """Return what is told of a training: its steps, the step of the weights that are used, loss and time."""
+    seconds, state = trainer.seconds, trainer.state
+    return {
+        "num_steps": state.global_step,
+        "num_steps_of_used_weights": state.best_global_step or state.global_step,
+        "mean_loss": trainer.mean_loss,
+        "seconds": seconds,
+        "examples_per_second": (state.epoch or 0.0) * num_units / seconds,
+    }
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a trained model says.
+
+    Attributes:
+        records: Split -> the prediction records of its units, for the evaluated splits and NEGATIVE_ROWS.
+        threshold: The score from which a relation is predicted, with `multi_label`; chosen on validation,
+            DEFAULT_THRESHOLD without.
+    """
+
+    records: Mapping[str, list[dict[str, Any]]]
+    threshold: float | None
+
+
+def predict_splits(trainer: RelationTrainer, prepared: Prepared) -> Predictions:
+    """Return the predictions of every split but train."""
+    model: Any = trainer.model
+    activation = model.config.score_activation
+    outputs = {
+        split: predicted_logits(trainer, prepared.batches[split])
+        for split in (*EVALUATED, NEGATIVE_ROWS)
+        if split in prepared.batches
+    }
+    threshold = None
+    if prepared.multi_label:
+        threshold = DEFAULT_THRESHOLD
+        if "validation" in outputs:
+            threshold = chosen_threshold(prepared, outputs["validation"], activation)
+    records = {
+        split: split_records(prepared, split, own, activation, threshold) for split, own in outputs.items()
+    }
+    return Predictions(records=records, threshold=threshold)
+
+
+def seed_result(
+    seed: int, prepared: Prepared, predictions: Predictions, training: Mapping[str, Any]
+) -> SeedResult:
+    """Return the scores of the predictions, and what is told of the training."""
+    records, negative = predictions.records, prepared.data.negative_relation
+    threshold = {} if predictions.threshold is None else {"threshold": predictions.threshold}
+    alarms = None
+    if NEGATIVE_ROWS in records:
+        alarms = false_alarms(records[NEGATIVE_ROWS], negative_relation=negative)
+    return SeedResult(
+        seed=seed,
+        scores={
+            split: split_scores(prepared, split, records[split]) for split in EVALUATED if split in records
+        },
+        training={**training, **threshold},
+        only_negative=all(record["pred"] in (negative, []) for record in records["test"]),
+        false_alarms=alarms,
+        predictions=tuple(records["test"]),
+    )
+
+
+def save_seed(
+    trainer: RelationTrainer,
+    folder: Path,
+    *,
+    prepared: Prepared,
+    predictions: Predictions,
+    result: SeedResult,
+) -> None:
+    """Write the folder of a seed, the file that says that it is finished last; delete its checkpoints.
+
+    Raises:
+        OSError: Something cannot be written.
+    """
+    trainer.save_model(str(folder))
+    if not is_main_process():
+        return
+    (folder / TRAINING_ARGS_NAME).unlink(missing_ok=True)
+    model: Any = trainer.model
+    config = copy.deepcopy(model.config)
+    config.threshold = predictions.threshold
+    config.save_pretrained(folder)
+    prepared.source.tokenizer.save_pretrained(folder)
+    for split, name in (("test", PREDICTIONS), (NEGATIVE_ROWS, NA_PREDICTIONS)):
+        if split in predictions.records:
+            write_predictions(folder / name, predictions.records[split])
+    write_seed(folder, result)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
 def predicted_logits(trainer: Trainer, units: UnitBatches) -> np.ndarray:
-    """The model's outputs in the order of the units, float32, shape (num_units, num_labels).
+    """Return the model's outputs in the order of the units, float32, shape (num_units, num_labels).
 
     Raises:
         RuntimeError: A unit did not come back, or one that was not asked for.

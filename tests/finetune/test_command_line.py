@@ -58,6 +58,49 @@ def test_flags_and_settings_files_say_the_same(tmp_path: Path) -> None:
         assert (training.learning_rate, training.bf16, training.seed_given) == (1e-4, False, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("learning_rate: 3e-5", "learning_rate", 3e-5),
+        ("learning_rate: 1E-4", "learning_rate", 1e-4),
+        ("weight_decay: .5e-1", "weight_decay", 0.05),
+        ("max_steps: 1e3", "max_steps", 1000),
+        ("per_device_train_batch_size: 1.6e1", "per_device_train_batch_size", 16),
+    ],
+)
+def test_numbers_as_people_write_them_are_numbers(text: str, name: str, value: float, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(f"output_dir: o\n{text}\n", encoding="utf-8-sig")
+    found = getattr(parse_arguments([str(tmp_path / "s.yaml")]).training, name)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"output_dir": "o", "seeds": [3]}', encoding="utf-8-sig")
+    assert parse_arguments([str(tmp_path / "s.json")]).run.seeds == [3]
+
+
+def test_whole_numbers_as_flags() -> None:
+    settings = parse_arguments(["--output_dir=o", "--max_steps=1e3", "--seeds", "1e2", "7"])
+    assert (settings.training.max_steps, settings.run.seeds) == (1000, [100, 7])
+    with pytest.raises(ValueError, match=r"1\.5"):
+        parse_arguments(["--output_dir=o", "--max_steps=1.5"])
+
+
+def test_our_own_numbers_too(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("output_dir: o\nvalidation_fraction: 5e-2\ntokens_per_chunk: 4e3\n")
+    settings = parse_arguments([str(tmp_path / "s.yaml")])
+    assert (settings.data.validation_fraction, settings.model.tokens_per_chunk) == (0.05, 4000)
+
+
+def test_flags_after_a_file_win(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("output_dir: o\nseeds: [3, 4]\nencoder: pcnn\nmax_length: 99\n")
+    words = [str(tmp_path / "s.yaml"), "--overwrite", "--seeds", "1", "2", "--encoder", "crcnn"]
+    settings = parse_arguments(words)
+    assert (settings.run.seeds, settings.run.overwrite, settings.training.output_dir) == ([1, 2], True, "o")
+    assert (settings.model.encoder, settings.model.classifier_head) == ("crcnn", "crcnn"), "the preset's"
+    assert (settings.model.max_length, settings.training.learning_rate) == (99, 1e-3)
+
+
 def test_bf16_is_decided_where_nobody_did(monkeypatch: pytest.MonkeyPatch) -> None:
     for native in (True, False):
         monkeypatch.setattr("torch.cpu.get_capabilities", lambda native=native: {"amx_bf16": native})
@@ -198,6 +241,11 @@ def test_what_cannot_be_used(words: list[str], message: str, capsys: pytest.Capt
             "`seeds` must be integers from 0 to 2**32 - 1; got 1.5",
         ),
         ("s.json", '{"output_dir": "o", "colour": 1}', "colour"),
+        ("s.yaml", "output_dir: o\nlearning_rate: fast", "`--learning_rate` must be a number; got 'fast'"),
+        ("s.yaml", "output_dir: o\nmax_steps: 1.5", "`--max_steps` must be a number; got 1.5"),
+        ("s.yaml", "output_dir: o\nbf16: maybe", "`--bf16` must be true or false; got 'maybe'"),
+        ("s.yaml", "output_dir: o\nbf16: true\nbf16: false", "'bf16'"),
+        ("s.yaml", "output_dir: o\nlearning_rat: 1", "`learning_rate`"),
     ],
 )
 def test_settings_files_that_cannot_be_used(

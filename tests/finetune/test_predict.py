@@ -61,11 +61,11 @@ def test_the_standard_output_and_the_line_number(
     [
         (
             GOOD + '{"text": \n',
-            "records.jsonl, line 2: not JSON: Expecting value, column 9; expected a JSON",
+            "records.jsonl, line 2: not a JSON object: Expecting value",
         ),
         (
             GOOD + "[1]\n",
-            "records.jsonl, line 2: expected an object with 'sentence', 'head' and 'tail'; got list",
+            "records.jsonl, line 2: a record must be a JSON object; got [1]",
         ),
         (GOOD + '{"text": "a"}\n', "records.jsonl, line 2: 'head' must be [start, end]"),
         (GOOD.replace("20]", "99]"), "line 1': the tail span (16, 99) is not inside the sentence of 21"),
@@ -118,7 +118,7 @@ def test_lines_are_read_one_after_another(tmp_path: Path) -> None:
     where, record = next(lines)
     assert where == f"{records}, line 1"
     assert record["tail"] == [16, 20]
-    with pytest.raises(ValueError, match="line 2: not JSON"):
+    with pytest.raises(ValueError, match="line 2: not a JSON"):
         next(lines)
 
 

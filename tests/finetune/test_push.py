@@ -13,6 +13,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from safetensors.numpy import load_file
 
 from finetune.push import main, stage_run
+from finetune.report.results import read_results
 from nyt_h_dataset import load_nyt_h
 from tests.hub_clients import LOAD_MODEL, RUN_BLOCKS, run_client, run_command
 from tests.hub_server import READER, TOKEN, HubServer
@@ -28,6 +29,9 @@ def run(two_seeds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(two_seeds, folder)
     (folder / "figures").mkdir(exist_ok=True)
     (folder / "figures" / "precision_recall.png").write_bytes(b"\x89PNG")
+    (folder / "figures" / "of_mine.png").write_bytes(b"only mine")
+    results = json.loads((folder / "results.json").read_text())
+    (folder / "results.json").write_text(json.dumps(results | {"figures": ["precision_recall.png"]}))
     for name in (".env", "notes.md", "run.sh"):
         (folder / "seed-148" / name).write_text("only mine")
     return folder
@@ -153,7 +157,7 @@ def test_a_dry_run_shows_files_and_card(run: Path, capsys: pytest.CaptureFixture
 def test_the_best_seed_on_validation_is_pushed(run: Path, tmp_path: Path) -> None:
     results = json.loads((run / "results.json").read_text())
     best = max(("9", "148"), key=lambda seed: results["seeds"][seed]["validation"]["dsgt_macro_all_f1"])
-    stage_run(run, tmp_path, repo_id=REPO)
+    stage_run(run, tmp_path, results=read_results(run), repo_id=REPO)
     weights = (run / f"seed-{best}" / "model.safetensors").read_bytes()
     assert (tmp_path / "model.safetensors").read_bytes() == weights
     assert not (tmp_path / ".eval_results").exists()  # no dataset on the Hub is known

@@ -102,6 +102,7 @@ def test_combine_and_save(found):
         "references": LABELS,
         "labels": [0, 1, 2],
         "negative_label": 0,
+        "signature": True,
     }
     family, root = f1_family(**labels), f1_family(**labels, averages="n^0.5")
     expected = {f"family_{name}": value for name, value in family.items()}

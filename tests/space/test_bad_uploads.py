@@ -5,13 +5,15 @@ import html
 import json
 import os
 import tempfile
+import tracemalloc
 
 import pytest
 
 from leaderboard import GoldData, scored_record
 from weighted_f1_metric import space, write_predictions
 from weighted_f1_metric.space.compare_page import compare_page
-from weighted_f1_metric.space.score_page import labels_page, track_page
+from weighted_f1_metric.space.score_page import LIMITS, labels_page, track_page
+from weighted_f1_metric.space.uploads import UploadError, checked_upload
 
 DEEP = "[" * 100_000
 ONE_GIGABYTE = 1_000_000_000
@@ -135,10 +137,22 @@ def test_too_large_files_are_not_read(tmp_path, example):
     sparse(tmp_path / "huge.jsonl")
     huge = str(tmp_path / "huge.jsonl")
     page = space.in_page(labels_page)(predictions_file=huge, references="a")
-    assert said(page) == "huge.jsonl has 1,000,000,000 bytes; at most 256,000,000 are read here."
+    assert said(page) == "huge.jsonl has 1,000,000,000 bytes; at most 64,000,000 are read here."
     assert "at most 64,000,000 are read here." in said(submitted(predictions_file=huge))
     page = space.in_page(compare_page)(files_a=[huge], files_b=[huge])
     assert "at most 20,000,000 are read here." in said(page)
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "1", '"a"', "null"])
+def test_too_many_values_on_one_line_are_not_read(value, tmp_path):
+    """The file is small; parsed, its values would take gigabytes."""
+    file = tmp_path / "a.json"
+    file.write_text("[" + ",".join([value] * (LIMITS.num_values + 1)) + "]")
+    tracemalloc.start()
+    with pytest.raises(UploadError, match=f"{LIMITS.num_values:,}"):
+        checked_upload(file, "file", LIMITS)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
 
 
 def test_too_many_lines_are_not_read(place):

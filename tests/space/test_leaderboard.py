@@ -3,16 +3,21 @@
 import html
 import json
 import re
+import statistics
+import tempfile
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from leaderboard import GoldData, LocalResults, board_html, rank_figure, read_gold_data, scored_record
 from leaderboard.board import places, records_of
+from leaderboard.cached_results import CachedResults
 from leaderboard.hub_results import HubResults
-from leaderboard.submission import check_new, parse_record, record_text
-from weighted_f1_metric import score_track, space, write_predictions
+from leaderboard.names import checked_name, skeleton
+from leaderboard.submission import check_new, latest, parse_record, record_text, scored_submission
+from weighted_f1_metric import score_track, space, track_statistics, write_predictions
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +55,12 @@ def made_up(name, **values):
 
 
 def shown_rows(page):
-    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page)
     return [
-        [html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)]
+        [
+            html.unescape(re.sub(r"<[^>]+>", "", cell))
+            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        ]
         for row in rows
     ]
 
@@ -258,3 +266,199 @@ def test_a_result_that_was_edited_is_read_again(tmp_path, submitted, gold):
     assert [record["name"] for record in store.records()] == ["edited"]
     path.unlink()
     assert store.records() == []
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The files of three runs of one system, and their predictions."""
+    folder = tmp_path_factory.mktemp("runs")
+    predictions = [space.example_predictions("rare", run=run) for run in range(3)]
+    for run, rows in enumerate(predictions):
+        write_predictions(folder / f"{run}.jsonl", rows)
+    return [str(folder / f"{run}.jsonl") for run in range(3)], predictions
+
+
+def test_several_runs_are_one_record_with_mean_sd_and_counts_per_bag(runs, gold):
+    files, predictions = runs
+    given = {"name": "a", "link": "", "track": "bag2bag", "gold": gold}
+    record, counts = scored_submission(predictions_file=files, **given)
+    scores = [
+        score_track(track="bag2bag", predictions=rows, **space.example_track())["magt_macro_f1"]
+        for rows in predictions
+    ]
+    assert record["num_runs"] == 3
+    assert record["scores"]["magt_macro_f1"] == pytest.approx(statistics.fmean(scores))
+    assert record["sd"]["magt_macro_f1"] == pytest.approx(statistics.stdev(scores))
+    for run, rows in zip(counts["runs"], predictions, strict=True):
+        expected = track_statistics(track="bag2bag", predictions=rows, **space.example_track())
+        cells = np.array(run["magt"]["cells"])
+        counted = expected.class_counts("magt")
+        for column, values in ((2, counted.true_positives), (3, counted.predicted), (4, counted.support)):
+            assert np.bincount(cells[:, 1], cells[:, column], len(values)).tolist() == values.tolist()
+        assert sum(run["magt"]["total"]) == counted.total
+    assert len(counts["bags"]) == len(counts["runs"][0]["magt"]["total"])
+    page = board_html([record], truth="magt", sort_by="macro_f1", echo={})
+    shown = f"{100 * statistics.fmean(scores):.2f} ± {100 * statistics.stdev(scores):.2f}"
+    assert shown in page
+    assert "3 runs" in page
+    assert parse_record(record_text(record))["num_runs"] == 3
+
+
+def test_the_same_file_twice_is_no_second_run(runs, gold):
+    with pytest.raises(space.UploadError, match="same"):
+        scored_record(name="a", link="", track="bag2bag", predictions_file=runs[0][:1] * 2, gold=gold)
+
+
+def test_a_record_of_an_earlier_version_is_read(submitted, gold):
+    record = record_of("rare", submitted, gold)
+    old = {key: record[key] for key in record if key not in ("sd", "num_runs", "files", "login", "revision")}
+    assert parse_record(json.dumps(old))["num_runs"] == 1
+
+
+@pytest.mark.parametrize("name", ["bert", "BERT", "ＢＥＲＴ", "b\u0435rt", "be\u0301rt", "ｂert"])
+def test_names_that_look_alike_are_one_name(name):
+    assert skeleton(name) == skeleton("bert")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "echo",
+        "ЕСHO",
+        "MAGT",
+        "Copy of the  distant labels",
+        "example: careful",
+        "a\u0302\u0303\u0304",
+        "\u200b",
+    ],
+)
+def test_names_that_are_refused(name):
+    with pytest.raises(space.UploadError):
+        checked_name(name)
+
+
+@pytest.mark.parametrize("name", ["naïve bert", "модель", "模型", "Việt", "bert_v1.2 (large)"])
+def test_names_that_are_taken(name):
+    assert checked_name(name) == name
+
+
+def test_a_name_is_updated_by_its_owner_only(tmp_path, submitted, gold):
+    store = LocalResults(tmp_path)
+    store.append(record_of("rare", submitted, gold, name="mine", login="ann"))
+    for login in ("", "bob"):
+        with pytest.raises(space.UploadError, match="'mine'"):
+            store.append(record_of("plain", submitted, gold, name="MINE", login=login))
+    store.append(record_of("plain", submitted, gold, name="mine", login="ann"))
+    records = store.records()
+    assert sorted(record["revision"] for record in records) == [1, 2]
+    assert [record["revision"] for record in latest(records)] == [2]
+    assert "version 2" in board_html(latest(records), truth="magt", sort_by="micro_f1", echo={})
+
+
+def test_the_quota_is_a_login_and_a_day(tmp_path, submitted, gold):
+    store = LocalResults(tmp_path, quota=2)
+    yesterday = record_of("strong", submitted, gold, login="ann")
+    store.append(yesterday | {"submitted": "2026-01-01T00:00:00+00:00", "id": "old"})
+    for system, login in (("rare", "ann"), ("plain", "ann"), ("level", "bob")):
+        store.append(record_of(system, submitted, gold, login=login))
+    with pytest.raises(space.UploadError, match="2 a day"):
+        store.append(record_of("careful", submitted, gold, login="ann"))
+    assert len(store.records()) == 4
+
+
+def test_a_hidden_test_set_is_shown_with_one_decimal_and_ties_at_it():
+    records = [made_up("a", micro_f1=0.50001), made_up("b", micro_f1=0.50003)]
+    rows = shown_rows(board_html(records, truth="magt", sort_by="micro_f1", echo={}, digits=1))
+    assert [row[1:3] for row in rows[1:3]] == [["1", "50.0"], ["1", "50.0"]]
+
+
+def test_the_best_of_each_column_is_bold():
+    records = [made_up("a", micro_f1=0.5, macro_f1=0.1), made_up("b", micro_f1=0.4, macro_f1=0.2)]
+    page = board_html(records, truth="magt", sort_by="micro_f1", echo={})
+    assert re.findall(r"<strong>(.*?)</strong>", page) == ["50.00", "20.00"]
+
+
+class TestReadings:
+    """The board while the Hub does not answer."""
+
+    class Store:
+        def __init__(self):
+            self.fault, self.asked = None, 0
+
+        def records(self):
+            self.asked += 1
+            if isinstance(self.fault, threading.Event):
+                self.fault.wait(30)
+            elif self.fault:
+                raise self.fault
+            return [self.asked]
+
+        def append(self, record, counts=None):
+            raise OSError
+
+    def test_a_reading_is_kept_and_renewed(self):
+        now = [0.0]
+        store = self.Store()
+        cached = CachedResults(store, max_age=15, clock=lambda: now[0])
+        assert [cached.latest().records for _ in range(3)] == [[1]] * 3
+        now[0] = 16
+        assert cached.latest().records == [2]
+
+    @pytest.mark.parametrize("fault", [OSError("429"), RuntimeError("odd")])
+    def test_a_fault_leaves_the_last_reading_and_says_so(self, fault):
+        now, store = [0.0], self.Store()
+        cached = CachedResults(store, max_age=15, clock=lambda: now[0])
+        assert cached.latest().is_current
+        store.fault, now[0] = fault, 16
+        assert [(cached.latest().records, cached.latest().is_current) for _ in range(3)] == [([1], False)] * 3
+        assert store.asked == 2  # not at every visit
+        store.fault, now[0] = None, 32
+        assert (cached.latest().records, cached.latest().is_current) == ([3], True)
+
+    def test_a_hub_that_hangs_does_not_hold_visitors(self):
+        now, store = [0.0], self.Store()
+        cached = CachedResults(store, max_age=15, patience=0.05, clock=lambda: now[0])
+        cached.latest()
+        store.fault, now[0] = threading.Event(), 16
+        assert (cached.latest().records, cached.latest().is_current) == ([1], False)
+        assert store.asked == 2
+        store.fault.set()
+
+    def test_nothing_was_ever_read(self):
+        store = self.Store()
+        store.fault = OSError("503")
+        with pytest.raises(space.UploadError):
+            CachedResults(store).latest()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_board_without_the_hub(hub, hub_stores, submitted, gold, status):
+    store = hub_stores()
+    store.append(record_of("rare", submitted, gold))
+    cached = CachedResults(store, max_age=0.0)
+    assert cached.latest().is_current
+    hub.fail("GET /api/datasets/tester/results", status)
+    reading = cached.latest()
+    assert ([record["name"] for record in reading.records], reading.is_current) == (["rare"], False)
+
+
+def test_nothing_is_kept_on_disk_of_a_repository(hub_stores, submitted, gold, tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    store, reader = hub_stores(), hub_stores()
+    for number, system in enumerate(space.EXAMPLE_SYSTEMS):
+        store.append(record_of(system, submitted, gold))
+        assert len(reader.records()) == number + 1
+        left = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix == ".json"]
+        assert left == []
+
+
+def test_counts_arrive_with_their_record(hub, hub_stores, runs, gold):
+    record, counts = scored_submission(
+        name="a", link="", track="bag2bag", predictions_file=runs[0], gold=gold
+    )
+    before = len(hub.history("datasets", "tester/results")) if hub_stores() else 0
+    hub_stores().append(record, counts)
+    files = hub.files("datasets", "tester/results")
+    assert json.loads(files[f"counts/{record['id']}.json"]) == counts
+    assert len(hub.history("datasets", "tester/results")) == before + 1

@@ -85,6 +85,14 @@ def test_uploaded_labels_get_the_numbers_of_python(visit, tmp_path):
     assert json.loads(Path(download.value.path()).read_text())["dodrans_f1"] == scores["dodrans_f1"]
 
 
+def test_results_of_the_other_kind_of_input_disappear(visit, example):
+    page = visit()
+    assert page.locator("#tables table").count()
+    choose_track(page, example.track)
+    page.wait_for_selector("#tables table", state="detached")
+    assert page.locator("#figures img").count() == 0
+
+
 def test_an_uploaded_track_gets_the_numbers_of_python(visit, example):
     page = visit()
     choose_track(page, example.track)

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 from weighted_f1_metric import compare_runs, score_track
 from weighted_f1_metric.commands.prediction_files import read_predictions, read_references, read_relations
-from weighted_f1_metric.space import drawn
+from weighted_f1_metric.space import drawn, in_page
 from weighted_f1_metric.space.compare_page import compare_page
 from weighted_f1_metric.space.score_page import labels_page, track_page
 
@@ -21,8 +21,8 @@ from weighted_f1_metric.space.score_page import labels_page, track_page
 def cells(page, name):
     """The rows of the table of that name, as texts; the first is the header."""
     table = re.search(rf'<table data-name="{name}">(.*?)</table>', page.html).group(1)
-    rows = re.findall(r"<tr>(.*?)</tr>", table)
-    return [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in rows]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table)
+    return [[html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
 
 
 def download(page, name):
@@ -125,3 +125,23 @@ def test_many_classes_are_cut_in_the_page_and_whole_in_the_download():
 def test_formulas_of_tex_are_text_in_the_pictures():
     page = labels_page(predictions="$\\frac{1$\na", references="$\\frac{1$\na")
     assert drawn(page).count("<img") == 2
+
+
+def lead(page):
+    return re.search(r'<p class="lead" role="status">(.*?)</p>', page.html).group(1)
+
+
+def test_own_labels_work_with_the_name_that_is_filled_in():
+    page = labels_page(predictions="pos\nneg", references="pos\npos", negative_label="NA")
+    expected = labels_page(predictions="pos\nneg", references="pos\npos", negative_label="")
+    assert cells(page, "averages") == cells(expected, "averages")
+    assert "Negative label" in page.html
+    assert "Negative label" not in expected.html
+    assert lead(page).startswith("Micro F1")
+
+
+def test_a_negative_label_that_no_row_has_is_named_with_the_field():
+    page = in_page(labels_page)(predictions="pos\nneg", references="pos\npos", negative_label="Other")
+    for part in ("Other", "Negative label", "pos", "clear the field"):
+        assert part in page.html
+    assert "<table" not in page.html

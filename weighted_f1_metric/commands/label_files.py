@@ -172,7 +172,10 @@ def _rows(text: str, path: Any) -> list[Row]:
         rows = [(number, list(map(_unquoted, cells))) for number, cells in enumerate(split, start=1)]
         return _checked_rows(rows, path)
     for separator in ";,":
-        first = next(csv.reader(lines[:1], delimiter=separator))
+        try:
+            first = next(csv.reader(lines[:1], delimiter=separator))
+        except csv.Error:  # a cell longer than the reader takes: no table
+            continue
         if len(first) < 2 or not _balanced(first):
             continue
         # A file that says what it is has rows of one width; other text may have commas in its labels.

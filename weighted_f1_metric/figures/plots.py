@@ -183,9 +183,14 @@ def plot_f1_by_support(
     Raises:
         ValueError: Nothing to draw.
     """
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
     check_filled(counts, "counts")
     figure, axes = new_figure(x="support of the class (log scale)", y="F1", title=title)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_locator(NullLocator())
     names: list[tuple[str, float, float]] = []
     for number, (system, own) in enumerate(counts.items()):
         supported = np.asarray(own.support) > 0
@@ -196,7 +201,7 @@ def plot_f1_by_support(
         fill = "none" if number % 2 else line["color"]
         axes.plot(support, f1[supported], label=display_label(system), markerfacecolor=fill, **line)
         labels = [label for label, has in zip(own.labels, supported, strict=True) if has]
-        short = [str(label).rsplit("/", 1)[-1] for label in labels]
+        short = [drawable(str(label).rsplit("/", 1)[-1], "") for label in labels]
         names = list(zip(short, support.tolist(), f1[supported].tolist(), strict=True))
     axes.set_ylim(-0.03, 1.05)
     if len(counts) > 1:
@@ -240,6 +245,18 @@ def plot_exponent_curve(
     axes.margins(y=0.15)
     axes.legend(frameon=False, loc="best")
     return figure
+
+
+def drawable(name: str, instead: str) -> str:
+    """Return the name, or `instead` where the font of the figures lacks one of its characters.
+
+    >>> drawable("bert é", "place 1"), drawable("模型", "place 2")
+    ('bert é', 'place 2')
+    """
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties(family=["sans-serif"])))
+    return name if all(font.get_char_index(ord(one)) for one in name) else instead
 
 
 def whole_ticks(axis: Axis) -> None:

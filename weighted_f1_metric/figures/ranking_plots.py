@@ -57,7 +57,7 @@ def plot_pr_curves(
         for name, runs in curves.items()
     }
     _draw_curves(axes, curves, labels, max_recall=max_recall, bands=True)
-    axes.legend(frameon=False)
+    _legend_below(figure, [axes])
     return figure
 
 

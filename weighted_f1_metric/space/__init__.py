@@ -6,7 +6,9 @@
 from ..table import percent
 from .example import EXAMPLE_SYSTEMS, example_predictions, example_track
 from .pages import (
+    MAX_SESSIONS,
     PAGE_CSS,
+    PAGE_SCRIPT,
     Page,
     SafeHtml,
     csv_text,
@@ -14,14 +16,17 @@ from .pages import (
     html_table,
     lines_html,
     message_box,
+    page_theme,
     table_html,
 )
 from .uploads import NEUTRAL_MESSAGE, RequestLimit, UploadError, UploadLimits, checked_upload, drawn, in_page
 
 __all__ = [
     "EXAMPLE_SYSTEMS",
+    "MAX_SESSIONS",
     "NEUTRAL_MESSAGE",
     "PAGE_CSS",
+    "PAGE_SCRIPT",
     "Page",
     "RequestLimit",
     "SafeHtml",
@@ -37,6 +42,7 @@ __all__ = [
     "in_page",
     "lines_html",
     "message_box",
+    "page_theme",
     "percent",
     "table_html",
 ]

@@ -31,11 +31,14 @@ import gradio as gr  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
 from weighted_f1_metric.space import (  # noqa: E402
+    MAX_SESSIONS,
     PAGE_CSS,
+    PAGE_SCRIPT,
     Page,
     RequestLimit,
     drawn,
     in_page,
+    page_theme,
 )
 from weighted_f1_metric.space.compare_page import compare_page  # noqa: E402
 from weighted_f1_metric.space.example_files import ExampleFiles, write_example  # noqa: E402
@@ -43,6 +46,7 @@ from weighted_f1_metric.space.score_page import LIMITS, labels_page, track_page 
 from weighted_f1_metric.units import TRACKS  # noqa: E402
 
 DRAWING = '<div class="nyt-page"><p>Drawing the pictures ...</p></div>'
+NOTHING = '<div class="nyt-page"></div>'
 LABELS, TRACK = "Labels", "A track of NYT-H"
 OWN_ID = "USER/weighted_f1_metric"  # in about.md; the Hub tells a Space its id
 # So many requests compute at a time, and so many more may wait.
@@ -129,9 +133,8 @@ def build(example: ExampleFiles) -> gr.Blocks:
 
 
 def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
-    with gr.Row():
-        kind = gr.Radio([LABELS, TRACK], value=LABELS, label="What do you have?", scale=3)
-        pictures = gr.Checkbox(True, label="Draw pictures", min_width=150)
+    kind = gr.Radio([LABELS, TRACK], value=LABELS, label="What do you have?")
+    pictures = gr.Checkbox(True, label="Draw pictures")
     with gr.Column() as label_inputs:
         with gr.Row():
             columns = []
@@ -150,7 +153,7 @@ def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
             negative = gr.Textbox("NA", label="Negative label", info="gets no score of its own; may be empty")
             macro = gr.Dropdown(["supported", "labels"], value="supported", label="Macro over",
                                 info="classes with support, or all labels")  # fmt: skip
-        score = gr.Button("Score", variant="primary", elem_id="score_labels")
+        score = gr.Button("Score labels", variant="primary", elem_id="score_labels")
     with gr.Column(visible=False) as track_inputs:
         with gr.Row():
             files = [
@@ -167,14 +170,15 @@ def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
             by = gr.Dropdown(["rows", "sentences"], value="rows", label="By", min_width=140)
             unk = gr.Dropdown(["error", "exclude"], value="error", label="Unjudged rows", min_width=140)
         with gr.Row():
-            score_track = gr.Button("Score", variant="primary", elem_id="score_track")
-            fill = gr.Button("Fill in the example", elem_id="fill_track")
+            score_track = gr.Button("Score track", variant="primary", elem_id="score_track")
+            fill = gr.Button("Fill in example files", elem_id="fill_track")
     with gr.Column():
         tables = gr.HTML(first[0], elem_id="tables")
         figures = gr.HTML(first[1], elem_id="figures")
     kind.change(
-        lambda choice: (gr.update(visible=choice == LABELS), gr.update(visible=choice == TRACK)),
-        kind, [label_inputs, track_inputs], api_visibility="private",
+        # Results of the other kind of input go with it.
+        lambda choice: (gr.update(visible=choice == LABELS), gr.update(visible=choice == TRACK), NOTHING, ""),
+        kind, [label_inputs, track_inputs, tables, figures], api_visibility="private",
     )  # fmt: skip
     score.click(
         score_labels, [*columns, negative, macro, pictures], [tables, figures], api_name="score_labels"
@@ -201,7 +205,7 @@ def _compare_tab(example: ExampleFiles) -> None:
                                      elem_id=f"runs_{letter}"))  # fmt: skip
     with gr.Row():
         go = gr.Button("Compare", variant="primary", elem_id="compare")
-        fill = gr.Button("Fill in the example", elem_id="fill_runs")
+        fill = gr.Button("Fill in example runs", elem_id="fill_runs")
     result = gr.HTML(elem_id="comparison")
     go.click(compare, [*files, *names], result, api_name="compare")
     fill.click(
@@ -218,7 +222,9 @@ def main() -> None:
         page.queue(default_concurrency_limit=NUM_AT_A_TIME, max_size=NUM_WAITING)
         page.launch(
             css=PAGE_CSS,
-            theme=gr.themes.Soft(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
+            head=PAGE_SCRIPT,
+            theme=page_theme(),
+            state_session_capacity=MAX_SESSIONS,
             max_file_size=LIMITS.num_bytes,
             allowed_paths=[folder],
             show_error=False,

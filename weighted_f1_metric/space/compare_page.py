@@ -13,8 +13,9 @@ from ..significance.run_measures import Run
 from .pages import Page, download_link, lines_html, table_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
-LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000)
+LIMITS = UploadLimits(num_bytes=20_000_000, num_rows=1_000_000, num_values=1_000_000)
 MAX_FILES = 100
+MAX_BYTES = 64_000_000  # of all files of a system
 MAX_NAME_LENGTH = 60
 
 
@@ -44,7 +45,7 @@ def compare_page(
         "comparison.json",
         "application/json",
     )
-    return Page(f'<div class="nyt-page">{"".join(tables)}{verdict}<h3>Download</h3>{link}</div>')
+    return Page(f'<div class="nyt-page">{"".join(tables)}{verdict}<h2>Download</h2>{link}</div>')
 
 
 def _name(text: str) -> str:
@@ -60,4 +61,6 @@ def _runs(files: Sequence[str] | None, name: str) -> list[Run]:
     if len(files) > MAX_FILES:
         raise UploadError(f"There are {len(files)} files of {name}, at most {MAX_FILES}.")
     paths = [checked_upload(file, f"results file of {name}", LIMITS) for file in files]
+    if sum(Path(file).stat().st_size for file in paths) > MAX_BYTES:
+        raise UploadError(f"The files of {name} have more than {MAX_BYTES:,} bytes together.")
     return [run for path in map(Path, paths) for runs in read_systems([path]).values() for run in runs]

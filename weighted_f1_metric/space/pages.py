@@ -8,14 +8,22 @@ import html
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Sessions whose state Gradio keeps (60 kB each); it would keep 10,000.
+MAX_SESSIONS = 200
+
 PAGE_CSS = """
+.dark { --color-accent: var(--primary-300); }
+.prose pre, .prose pre code { white-space: pre-wrap !important; overflow-wrap: anywhere !important;
+  word-break: break-word !important; overflow: visible !important; }
+body:not(.dark) .prose .token.string { color: #3d5c00; }
+body:not(.dark) .prose .token { color: #1f2937; }
 .nyt-page .scroll { overflow-x: auto; max-width: 100%; margin: .4rem 0 1rem; }
 .nyt-page table { border-collapse: collapse; margin: 0; width: auto; font-variant-numeric: tabular-nums; }
 .nyt-page table, .nyt-page thead, .nyt-page tr { border: 0 !important; }
@@ -28,11 +36,12 @@ PAGE_CSS = """
 @media (max-width: 480px) {
   .nyt-page th, .nyt-page td { padding: .3rem .4rem; font-size: .85rem; }
   .nyt-page th:first-child, .nyt-page td:first-child { min-width: 6rem; }
-  .nyt-page table[data-name="classes"] td:first-child { min-width: 10rem; }
+  .nyt-page table[data-name="classes"] tr > :first-child { min-width: 10rem; }
 }
 .nyt-page.board th, .nyt-page.board td { padding: .3rem .5rem; }
 .nyt-page tbody tr:hover { background: var(--background-fill-secondary); }
-.nyt-page h3 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
+.nyt-page h2 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
+.nyt-page p.lead { font-size: 1.1rem; font-weight: 600; }
 .nyt-page p { margin: .3rem 0; overflow-wrap: anywhere; }
 .nyt-page summary { cursor: pointer; padding: .35rem 0; font-weight: 600; }
 .nyt-page pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; padding: .5rem .7rem;
@@ -49,8 +58,45 @@ PAGE_CSS = """
 .nyt-page a.download { display: inline-block; padding: .45rem .9rem; margin: .2rem .5rem .2rem 0;
   border: 1px solid var(--border-color-primary); border-radius: 6px; text-decoration: none;
   color: var(--body-text-color); background: var(--button-secondary-background-fill); }
+.nyt-page th button { font: inherit; color: inherit; background: none; border: 0; padding: 0;
+  cursor: pointer; white-space: nowrap; box-shadow: none; }
+.nyt-page th button:focus-visible, .nyt-page .scroll:focus-visible { outline: 2px solid #0072B2; }
+.nyt-page tr.reference > * { font-style: italic; border-top: 2px solid var(--body-text-color) !important; }
+.nyt-page .more { display: block; font-size: .8em; }
+.nyt-page label.search { display: block; margin: .4rem 0; }
+.nyt-page input.search { border: 1px solid var(--border-color-primary); border-radius: 6px;
+  padding: .3rem .5rem; background: var(--input-background-fill); color: var(--body-text-color);
+  max-width: 16rem; }
 .nyt-page .mark { color: #B24700; font-size: .8em; } .dark .nyt-page .mark { color: #F0A050; }
 """
+
+# Sorting by a click on a head, and searching, within the page.
+PAGE_SCRIPT = """<script>
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".nyt-page th button");
+  if (!button) return;
+  const head = button.closest("th"), heads = [...head.parentNode.children], column = heads.indexOf(head);
+  const order = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+  heads.forEach((other) => other.removeAttribute("aria-sort"));
+  head.setAttribute("aria-sort", order);
+  const body = head.closest("table").tBodies[0], reference = body.querySelector(".reference");
+  const key = (row) => {
+    const text = row.children[column].innerText.trim(), value = parseFloat(text);
+    return column && !isNaN(value) ? value : text.toLowerCase();
+  };
+  const compare = (a, b) =>
+    typeof a !== typeof b ? (typeof a === "number" ? 1 : -1) : a < b ? -1 : +(a > b);
+  const sign = order === "ascending" ? 1 : -1;
+  [...body.rows].filter((row) => row !== reference).sort((a, b) => sign * compare(key(a), key(b)))
+    .forEach((row) => body.insertBefore(row, reference));
+});
+document.addEventListener("input", (event) => {
+  if (!event.target.matches(".nyt-page input.search")) return;
+  const wanted = event.target.value.toLowerCase();
+  for (const row of event.target.closest(".nyt-page").querySelectorAll("tbody tr:not(.reference)"))
+    row.hidden = !row.children[0].innerText.toLowerCase().includes(wanted);
+});
+</script>"""
 
 # What a spreadsheet would run as a formula.
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
@@ -78,30 +124,54 @@ def _cell(value: object) -> str:
 
 
 def html_table(
-    header: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str = "", name: str = ""
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str = "",
+    name: str = "",
+    sortable: bool = False,
+    reference: Iterable[Sequence[object]] = (),
 ) -> str:
-    """A table that scrolls sideways on a narrow screen; `name` becomes its `data-name`; cells are escaped.
+    """A table that scrolls sideways on a narrow screen; cells are escaped.
 
-    >>> html_table(["class", "F1"], [["<b>", "50.00"]], name="t")
-    '<div class="scroll"><table data-name="t"><thead><tr><th>class</th><th>F1</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50.00</td></tr></tbody></table></div>'
+    Args:
+        header: The heads of the columns.
+        rows: The cells of each row.
+        caption: What the table shows, above it.
+        name: Its `data-name`.
+        sortable: A click on a head sorts the rows (see `PAGE_SCRIPT`).
+        reference: Rows that stand below the others however these are sorted.
+
+    >>> html_table(["class", "F1"], [["<b>", "50.00"]], name="t")[62:]
+    '<table data-name="t"><thead><tr><th scope="col">class</th><th scope="col">F1</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50.00</td></tr></tbody></table></div>'
     """  # noqa: E501
-    head = "".join(f"<th>{html.escape(str(cell))}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    names = (html.escape(str(cell)) for cell in header)
+    heads = (f'<button type="button">{cell}</button>' if sortable else cell for cell in names)
+    head = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
+    body = "".join(_row(row) for row in rows)
+    body += "".join(_row(row, "reference") for row in reference)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     mark = f' data-name="{html.escape(name)}"' if name else ""
+    # A part that scrolls must be reached by the keyboard.
+    label = html.escape(caption or name or "table")
     return (
-        f'<div class="scroll"><table{mark}>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
-        "</table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+        f"<table{mark}>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def table_html(table: Table, *, name: str = "") -> str:
+def _row(cells: Sequence[object], kind: str = "") -> str:
+    mark = f' class="{kind}"' if kind else ""
+    return f"<tr{mark}>" + "".join(f"<td>{_cell(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def table_html(table: Table, *, name: str = "", caption: str = "") -> str:
     """A table of the metric as HTML, its notes below as paragraphs.
 
-    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-76:]
-    '<tbody><tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
+    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-70:]
+    '<tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
     """
-    return html_table(table.header, table.rows, name=name) + lines_html(table.notes)
+    return html_table(table.header, table.rows, name=name, caption=caption) + lines_html(table.notes)
 
 
 def lines_html(lines: Iterable[str]) -> str:
@@ -160,3 +230,28 @@ def figure_html(figure: Figure, caption: str) -> str:
     shown = html.escape(caption)
     image = f'<img src="data:image/png;base64,{data}" alt="{shown}">'
     return f"<figure>{image}<figcaption>{shown}</figcaption></figure>"
+
+
+def page_theme() -> Any:
+    """The theme of both Spaces: fonts of the machine, and labels with the contrast that WCAG AA asks for."""
+    import gradio as gr
+
+    theme = gr.themes.Soft(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
+    return theme.set(
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        color_accent="*primary_700",
+        checkbox_label_background_fill_selected="*primary_700",
+        checkbox_label_background_fill_selected_dark="*primary_700",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_200",
+        block_title_text_color="*neutral_700",
+        block_title_text_color_dark="*neutral_200",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        button_primary_text_color="white",
+        button_primary_text_color_dark="white",
+    )

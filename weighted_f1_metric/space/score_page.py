@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,17 @@ from ..table import percent
 from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
 from ..tracks import ScoredTrack, scored_track
 from ..units import truth_name
+from ..validation import quoted
 from ..weighting import AVERAGES
+from .example import NEGATIVE_RELATION
 from .pages import Page, csv_text, download_link, html_table, lines_html, table_html
 from .uploads import UploadError, UploadLimits, checked_upload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LIMITS = UploadLimits(num_bytes=256_000_000, num_rows=2_000_000)
+# Four visitors at once must fit into the 16 GB of a free Space, whatever they send.
+LIMITS = UploadLimits(num_bytes=64_000_000, num_rows=1_000_000)
 MAX_LABELS = 2_000
 MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.
@@ -78,7 +81,7 @@ def labels_page(
             f"There are {len(distinct):,} different labels, at most {MAX_LABELS:,}. Give one label a line, "
             "and nothing else on it."
         )
-    negative = negative_label.strip() or None
+    negative, note = _negative(negative_label.strip(), distinct)
     # The classes of macro_over="labels" are those of the page: all that occur in either column.
     named = sorted(distinct) if macro_over == "labels" else None
     counts = class_counts(**columns, labels=named, negative_label=negative)
@@ -91,9 +94,11 @@ def labels_page(
         signature=True,
     )
     table = [[average, *(percent(scores[f"{average}_{name}"]) for name in MEASURES)] for average in AVERAGES]
+    num_rows = len(columns["references"])
     parts = [
-        html_table(["in percent", "precision", "recall", "F1"], table, name="averages"),
-        f"<p>{len(columns['references']):,} rows, {len(counts.labels):,} classes are scored.</p>",
+        _lead(f"Micro F1 {percent(scores['micro_f1'])}, macro F1 {percent(scores['macro_f1'])}"),
+        html_table(["in percent", "precision", "recall", "F1"], table, name="averages", caption="Averages"),
+        lines_html([f"{num_rows:,} rows, {len(counts.labels):,} classes are scored.", *note]),
         lines_html([f"Undefined, shown as 0: {', '.join(scores['undefined'])}."] * bool(scores["undefined"])),
         _classes_html(scores["per_class"], "Per class", is_open=True),
         _signature_html({"": scores["signature"]}),
@@ -134,7 +139,13 @@ def track_page(
     notes = track_notes(scores)
     if scores.get("num_twins") and by == "rows":
         notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
-    parts = [table_html(averages_by_truth(scores), name="averages"), lines_html(notes)]
+    best = "magt" if "magt" in prefixes else prefixes[0]
+    micro, macro = (percent(scores[f"{best}_{average}_f1"]) for average in ("micro", "macro"))
+    parts = [
+        _lead(f"{truth_name(best)}: micro F1 {micro}, macro F1 {macro}"),
+        table_html(averages_by_truth(scores), name="averages", caption="F1 under each truth"),
+        lines_html(notes),
+    ]
     if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
     for prefix in prefixes:
@@ -159,6 +170,30 @@ def track_page(
     }
     parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
     return Page(_page(parts), partial(_track_pictures, scored))
+
+
+def _negative(name: str, labels: Set[str]) -> tuple[str | None, list[str]]:
+    """The negative label, and what is to be said of it.
+
+    The page comes with the usual name filled in; labels that have no such class are scored without.
+    """
+    if not name or name in labels:
+        return name or None, []
+    if name == NEGATIVE_RELATION:
+        return None, [
+            f"No row is labelled {name!r}, so every label is scored. If one of them means "
+            '"no relation", name it in the field "Negative label".'
+        ]
+    raise UploadError(
+        f'No row is labelled {name!r}, the name in the field "Negative label". Write the label that means '
+        '"no relation" there, or clear the field to score every label. The labels are '
+        f"{quoted(sorted(labels))}."
+    )
+
+
+def _lead(text: str) -> str:
+    """The numbers that matter, which screen readers hear when they arrive."""
+    return f'<p class="lead" role="status">{html.escape(text)}</p>'
 
 
 def _labels(text: str, path: str | None, what: str) -> list[str]:
@@ -214,7 +249,7 @@ def _ranking_html(scores: Mapping[str, Any]) -> str:
 
 def _signature_html(lines: Mapping[str, str]) -> str:
     texts = [f"{truth_name(prefix)}: {line}".removeprefix(": ") for prefix, line in lines.items()]
-    return f'<h3>Signature</h3><pre class="signature">{html.escape(chr(10).join(texts))}</pre>'
+    return f'<h2>Signature</h2><pre class="signature">{html.escape(chr(10).join(texts))}</pre>'
 
 
 def _downloads_html(scores: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
@@ -234,7 +269,7 @@ def _downloads_html(scores: Mapping[str, Any], tables: Mapping[str, Mapping[str,
     links = download_link(numbers, "scores.json", "application/json") + download_link(
         table, "scores.csv", "text/csv"
     )
-    return f"<h3>Download</h3>{links}"
+    return f"<h2>Download</h2>{links}"
 
 
 def _label_figures(counts: ClassCounts) -> dict[str, Figure]:

@@ -19,6 +19,7 @@ from .pages import Page, figure_html, message_box
 
 LOGGER = logging.getLogger(__name__)
 _CHUNK_BYTES = 1 << 20
+_SEPARATORS = "{[,:;\t"
 _DRAWING = threading.Lock()
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f]")  # no text file holds these
 
@@ -33,11 +34,14 @@ class UploadLimits:
     """How much is read at most.
 
     Attributes:
-        num_bytes, num_rows: of one file.
+        num_bytes, num_rows: Of one file, unpacked.
+        num_values: Values in it, as its brackets, colons and separators count them: an object or a list
+            without content takes 3 bytes in a file and about 75 in memory.
     """
 
     num_bytes: int
     num_rows: int
+    num_values: int = 4_000_000
 
 
 class UploadError(ValueError):
@@ -53,7 +57,8 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
         limits: the most that is read.
 
     Raises:
-        UploadError: no file, an empty or too large one (its gzip unpacked), too many lines, no text.
+        UploadError: no file, an empty or too large one (its gzip unpacked), too many lines or values, no
+            text.
     """
     if path is None:
         raise UploadError(f"There is no {what}; upload one.")
@@ -64,7 +69,7 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
     if size > limits.num_bytes:
         raise UploadError(f"{file.name} has {size:,} bytes; at most {limits.num_bytes:,} are read here.")
     decoder = None
-    rows, size = 1, 0
+    rows, size, values = 1, 0, 0
     with open_bytes(file) as stream:
         while True:
             chunk = stream.read(_CHUNK_BYTES)
@@ -83,6 +88,12 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
                     f"{file.name} is no text file: it holds control characters (near line {rows:,})."
                 )
             rows += text.count("\n")
+            values += sum(map(text.count, _SEPARATORS))
+            if values > limits.num_values:
+                raise UploadError(
+                    f"{file.name} holds more than {limits.num_values:,} values (near line {rows:,}); no more "
+                    "are read here. Score it at home: python -m weighted_f1_metric score."
+                )
     if rows - 1 > limits.num_rows:
         raise UploadError(f"{file.name} has {rows - 1:,} lines; at most {limits.num_rows:,} are read here.")
     return file

@@ -26,7 +26,7 @@ def test_vectors_are_read_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyP
     expected = [[i, -i - 0.5, 10.0**-i] for i in range(7)] + [[1, 2, 3], [4, 5, 6]]
     np.testing.assert_allclose(read.values, np.array(expected), rtol=1e-6)
     assert read.values.dtype == np.float32
-    assert not read.cased
+    assert not read.is_cased
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_vocabulary_holds_training_words_and_words_with_vectors(tmp_path: Pa
 
 def test_case_is_kept_where_the_vectors_have_it(tmp_path: Path) -> None:
     vectors = read_word_vectors(write(tmp_path, "Paris 1 2\nin 3 4\n"))
-    assert vectors.cased
+    assert vectors.is_cased
     tokenizer, _ = word_tokenizer(sentences=["The man"], spans=NOT_FOUND, vectors=vectors)
     assert tokenizer.convert_ids_to_tokens(tokenizer("The man in Paris paris")["input_ids"]) == [
         "The",

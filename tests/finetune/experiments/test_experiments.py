@@ -112,6 +112,21 @@ def test_given_again_nothing_is_run(
     assert (finished / "README.md").read_text() == report
 
 
+def test_a_seed_is_added_and_one_left_out(
+    given: dict, copied: Path, tmp_path: Path, results_of: Results
+) -> None:
+    before = results_of(copied / PCNN)
+    kept = times(copied / PCNN / "seed-4")
+    changed = {**given, "seeds": [4, 6], "systems": given["systems"][:1]}
+    shutil.rmtree(copied / "runs" / "bag2bag")
+    assert main(words_for(changed, tmp_path / "e.yaml", copied)) == 0
+    results = results_of(copied / PCNN)
+    assert list(results["seeds"]) == ["4", "6"]
+    assert results["seeds"]["4"] == before["seeds"]["4"]
+    assert times(copied / PCNN / "seed-4") == kept
+    assert "2 seeds (4, 6)" in (copied / "README.md").read_text()
+
+
 def test_killed_and_gone_on_with(
     given: dict, finished: Path, copied: Path, tmp_path: Path, results_of: Results, capsys
 ) -> None:
@@ -247,7 +262,7 @@ def changes(given: dict) -> dict[str, tuple[dict, str]]:
             {**given, "arguments": {**given["arguments"], "max_steps": 3}},
             "'PCNN' on sent2sent: `--max_steps`: 2 then, 3 now (2 runs differ in all)",
         ),
-        "seeds": ({**given, "seeds": [3]}, "`--seeds`: [3, 4] then, [3] now"),
+        "seeds": ({**given, "seeds": [5]}, "`--seeds`: [3, 4] then, [5] now"),
         "a system taken out": (
             {**given, "systems": [pcnn]},
             "1 run in OUT is not in the experiment now (first: runs/bag2bag/cnn-att): a system or track was "

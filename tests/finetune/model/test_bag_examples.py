@@ -10,7 +10,7 @@ from finetune.data.bag_units import BagBatches, Bags, bags_of_one, label_sets, p
 from finetune.model.batching import RowBatches
 from finetune.model.encoding import EncodedRows
 from finetune.model.prediction_records import DEFAULT_THRESHOLD, best_threshold
-from finetune.training.relation_trainer import PlannedSampler
+from finetune.training.relation_trainer import PlannedBatches
 from weighted_f1_metric import f1_family
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcdefg"), st.integers(0, 3)), min_size=1, max_size=40)
@@ -145,13 +145,13 @@ def test_at_most_bag_size_rows_are_drawn_by_seed_epoch_and_bag() -> None:
 
 def test_the_sampler_tells_the_epoch() -> None:
     batches = bag_batches(bag_size=2)
-    sampler = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2, with_epoch=batches.draws)
-    assert sorted(sampler) == [0, 1, 2]
-    sampler.set_epoch(5)
-    assert sorted(sampler) == [15, 16, 17]
-    plain = PlannedSampler(lengths=batches.lengths, seed=1, batch_size=2, with_epoch=bag_batches().draws)
+    drawn = PlannedBatches(lengths=batches.lengths, seed=1, batch_size=3, samples_rows=batches.samples_rows)
+    assert sorted(*drawn) == [0, 1, 2]
+    drawn.set_epoch(5)
+    assert sorted(*drawn) == [15, 16, 17]
+    plain = PlannedBatches(lengths=batches.lengths, seed=1, batch_size=3)
     plain.set_epoch(5)
-    assert list(plain) == [index - 15 for index in sampler]
+    assert list(plain) == [[index - 15 for index in batch] for batch in drawn]
 
 
 def test_a_negative_bag_size_is_refused() -> None:

@@ -206,7 +206,7 @@ class TestHeads:
 
     def test_an_unknown_one(self, bert_folder: Path) -> None:
         with pytest.raises(
-            ValueError, match=r"`classifier_head` must be one of linear, mlp, ranking, .*; got 'cnn'"
+            ValueError, match=r"`classifier_head` must be one of linear, mlp, crcnn, .*; got 'cnn'"
         ):
             build(bert_folder, head="cnn")
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from finetune.model.ranking import RankingHead, ranking_loss
+from finetune.model.crcnn import CRCNNHead, crcnn_loss
 from finetune.model.word_encoders import WordEncoder, WordEncoderConfig, piecewise_maximum
 
 SHAPE = {
@@ -217,11 +217,11 @@ def test_config_checks() -> None:
         WordEncoderConfig(window=4)
 
 
-def test_ranking_loss_equals_its_formula() -> None:
+def test_crcnn_loss_equals_its_formula() -> None:
     random = np.random.default_rng(0)
     scores, labels, negative = random.normal(scale=3, size=(50, 6)), random.integers(0, 6, size=50), 2
     scores[:, negative] = 0.0
-    losses = ranking_loss(torch.from_numpy(scores), torch.from_numpy(labels), negative).numpy()
+    losses = crcnn_loss(torch.from_numpy(scores), torch.from_numpy(labels), negative).numpy()
     for row, label, loss in zip(scores, labels, losses, strict=True):
         others = max(row[c] for c in range(6) if c not in (label, negative))
         formula = np.log(1 + np.exp(2 * (0.5 + others)))
@@ -232,7 +232,7 @@ def test_ranking_loss_equals_its_formula() -> None:
 
 def test_one_positive_relation_has_no_competitor() -> None:
     scores = torch.tensor([[1.0, 0.0], [1.0, 0.0]], requires_grad=True)
-    losses = ranking_loss(scores, torch.tensor([0, 1]), 1)
+    losses = crcnn_loss(scores, torch.tensor([0, 1]), 1)
     assert losses.tolist() == pytest.approx([np.log(1 + np.exp(3)), np.log(1 + np.exp(3))])
     losses.sum().backward()
     assert scores.grad is not None
@@ -241,7 +241,7 @@ def test_one_positive_relation_has_no_competitor() -> None:
 
 def test_the_negative_relation_has_no_vector_and_wins_below_zero() -> None:
     torch.manual_seed(0)
-    head = RankingHead(width=5, num_labels=4, negative_id=1)
+    head = CRCNNHead(width=5, num_labels=4, negative_id=1)
     assert sum(value.numel() for value in head.parameters()) == 15
     sentences = torch.randn(200, 5)
     scores = head(sentences)

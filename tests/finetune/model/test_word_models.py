@@ -14,10 +14,11 @@ from finetune.encoders.encoder_sources import build_classifier
 from finetune.encoders.word_vectors import word_tokenizer
 from finetune.model.bag_pooling import POOLINGS
 from finetune.model.batching import RowBatches
+from finetune.model.configuration import RelationClassifierConfig
+from finetune.model.crcnn import crcnn_loss
 from finetune.model.encoding import RowEncoder
 from finetune.model.entity_inputs import EntityInput
 from finetune.model.modeling import RelationClassifier
-from finetune.model.ranking import ranking_loss
 from finetune.model.word_encoders import WordEncoder, WordEncoderConfig
 from tests.hub_clients import BLOCK
 
@@ -29,7 +30,7 @@ SENTENCES = [
     "Nothing is here.",
 ]
 SPANS = np.array([[0, 12, 25, 33], [0, 12, 24, 30], [25, 37, 3, 11], [-1, -1, -1, -1]])
-SYSTEMS = [("cnn", "linear"), ("pcnn", "linear"), ("att_blstm", "linear"), ("cnn", "ranking")]
+SYSTEMS = [("cnn", "linear"), ("pcnn", "linear"), ("att_blstm", "linear"), ("cnn", "crcnn")]
 
 
 def build(architecture: str, head: str, **options):
@@ -158,13 +159,19 @@ def test_a_word_is_cut_at_the_border_of_an_entity() -> None:
     assert rows.entity_spans.tolist() == [[0, 2, 4, 5]]
 
 
-def test_ranked_relations_have_the_ranking_loss_and_the_negative_one_the_score_zero() -> None:
-    model, tokenizer = build("cnn", "ranking")
+def test_a_config_with_the_old_name_of_the_head_is_read() -> None:
+    model, _ = build("cnn", "crcnn")
+    old = RelationClassifierConfig.from_dict(model.config.to_dict() | {"classifier_head": "ranking"})
+    assert old.classifier_head == "crcnn"
+
+
+def test_ranked_relations_have_the_crcnn_loss_and_the_negative_one_the_score_zero() -> None:
+    model, tokenizer = build("cnn", "crcnn")
     batch = batch_of(tokenizer)
     with torch.no_grad():
         output = model(**batch)
     assert (output.logits[:3, 1] == 0).all()
-    losses = ranking_loss(output.logits[:3], batch["labels"][:3], 1)
+    losses = crcnn_loss(output.logits[:3], batch["labels"][:3], 1)
     torch.testing.assert_close(output.loss, losses.mean())
 
 
@@ -193,8 +200,8 @@ def test_bags_of_each_system_learn(architecture: str, head: str, pooling: str) -
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'ranking' ranks the relations .* not go with `multi_label`"):
-        build("cnn", "ranking", multi_label=True)
+    with pytest.raises(ValueError, match=r"'crcnn' ranks the relations .* not go with `multi_label`"):
+        build("cnn", "crcnn", multi_label=True)
     model, _ = build("cnn", "linear")
     for changes, message in (
         ({"representation": "cls"}, "'cls' does not go with an encoder of the kind 'word_encoder'"),

@@ -25,6 +25,7 @@ MEAN = {f"{truth}_{name}_f1": 0.5 for truth in TRUTHS for name in NAMES} | {
 MEAN["magt_dodrans_f1"] = 0.123456
 CLASS = {"support": 1200, "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "sd": 0.01}
 RESULTS = {
+    "figures": ["precision_recall.png"],
     "track": "sent2sent",
     "n": 2,
     "mean": MEAN,
@@ -195,7 +196,6 @@ def card() -> str:
         repo_id="user/re",
         seed="9",
         dataset_id="user/nyt-h",
-        figures=["figures/precision_recall.png"],
     )
 
 
@@ -229,7 +229,9 @@ def test_the_whole_card(card: str) -> None:
 
 
 def test_rows_without_entities_in_bags() -> None:
-    body = run_card({**RESULTS, "track": "bag2bag"}, repo_id="user/re", seed="9", dataset_id=None, figures=[])
+    body = run_card(
+        {**RESULTS, "track": "bag2bag", "figures": []}, repo_id="user/re", seed="9", dataset_id=None
+    )
     assert "have no say in their bags; a bag without others is scored as `NA`." in body
 
 

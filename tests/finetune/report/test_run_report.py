@@ -13,7 +13,8 @@ import pytest
 from finetune.__main__ import main
 from finetune.command_line import parse_arguments
 from finetune.report.results import SeedResult, read_seed
-from finetune.training.preparation import Prepared, data_warnings, prepare, score_warnings
+from finetune.training.messages import data_warnings, score_warnings
+from finetune.training.preparation import Prepared, prepare
 from tests.folders import ROOT
 from weighted_f1_metric.__main__ import main as weighted_f1
 

@@ -19,7 +19,8 @@ from finetune.model.bag_pooling import POOLINGS, score_activation
 from finetune.model.batching import RowBatches
 from finetune.model.prediction_records import scores_of
 from finetune.trainer_arguments import RelationTrainingArguments
-from finetune.training.preparation import Prepared, plan_lines, prepare
+from finetune.training.messages import plan_lines
+from finetune.training.preparation import Prepared, prepare
 from finetune.training.train import (
     build_trainer,
     chosen_threshold,

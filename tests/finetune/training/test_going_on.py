@@ -113,6 +113,35 @@ def test_a_finished_run_is_told_again(
     assert {path: path.stat().st_mtime_ns for path in two_seeds.rglob("*")} == written
 
 
+def test_seeds_are_added_left_out_and_reordered(
+    sample: Path,
+    tmp_path: Path,
+    words_for: Words,
+    results_of: Results,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, short = tmp_path / "run", ["--max_steps", "2", "--eval_strategy", "no"]
+    assert main(words_for(sample, out, *short, "--seeds", "1", "2")) == 0
+    both = results_of(out)
+    written = {path: path.stat().st_mtime_ns for path in out.glob("seed-*/*")}
+    capsys.readouterr()
+    assert main(words_for(sample, out, *short, "--seeds", "3", "2", "1")) == 0
+    said = capsys.readouterr().out
+    assert ("seed 1: finished before" in said, "seed 3: finished before" in said) == (True, False)
+    more = results_of(out)
+    assert (list(more["seeds"]), more["n"], more["arguments"]["seeds"]) == (["3", "2", "1"], 3, [3, 2, 1])
+    assert {seed: more["seeds"][seed] for seed in ("1", "2")} == both["seeds"]
+    assert "(3, 2, 1)" in (out / "README.md").read_text()
+    assert main(words_for(sample, out, *short, "--seeds", "2")) == 0
+    one = results_of(out)
+    assert (list(one["seeds"]), one["n"]) == (["2"], 1)
+    assert one["mean"] == {name: both["seeds"]["2"]["test"][name] for name in one["mean"]}
+    assert main(words_for(sample, out, *short, "--seeds", "1", "2")) == 0
+    again = results_of(out)
+    assert (again["mean"], again["sd"], again["per_class"]) == (both["mean"], both["sd"], both["per_class"])
+    assert {path: path.stat().st_mtime_ns for path in written} == written, "no finished seed was run again"
+
+
 class Stopped(Exception):
     """Stands for a process that ends."""
 

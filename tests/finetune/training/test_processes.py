@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from finetune.__main__ import main
 from finetune.training.train import predicted_logits
@@ -55,7 +56,9 @@ def flags_of(whole_batches: Path, sample: Path, still_encoder: Path, words_for: 
     bags += ["--eval_strategy=steps", "--eval_steps=6", "--per_device_eval_batch_size=7"]
     bags += ["--evaluate_na=10", "--max_steps=12"]
     untrained = ["--max_steps=1", "--learning_rate=0", "--seeds", "3", "4", "--per_device_eval_batch_size=7"]
+    short = ["--num_train_epochs=2", "--eval_strategy=no", "--learning_rate=1e-2", *traced_losses]
     runs = {
+        "short": (sample, short, 218),
         "weighted": (whole_batches, [*weighted, *traced_losses], 8),
         "bags": (sample, [*bags, *traced_losses], 8),
         "untrained": (sample, untrained, 8),
@@ -83,14 +86,14 @@ def by_two(flags_of: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path
     assert not (folder / "weighted.json").exists()
     assert (folder / "weighted" / "seed-42" / "checkpoints" / "checkpoint-9").is_dir()
     runs = [[str(folder / "weighted.json"), words]]
-    for name in ("bags", "untrained"):
+    for name in ("bags", "untrained", "short"):
         runs.append([str(folder / f"{name}.json"), flags_of(name, folder / name, 2)])
     (folder / "runs.json").write_text(json.dumps(runs))
     done = launch([*ACCELERATE, SCRIPT, folder / "runs.json"])
     assert done.returncode == 0, done.stderr
     assert "16 steps of 8 rows over 2 processes" in done.stdout
-    assert done.stdout.count("plan:") == done.stdout.count("written to") == 3
-    assert done.stderr.count("mentions in train") <= 3
+    assert done.stdout.count("plan:") == done.stdout.count("written to") == 4
+    assert done.stderr.count("mentions in train") <= 4
     return folder
 
 
@@ -124,6 +127,19 @@ def test_two_processes_have_the_loss_of_one_also_after_a_kill(
     assert np.ptp(one[:, 1]) > 0.1, "a loss that changes"
     for other in (tmp_path / "accumulated.json", by_two / "weighted.json"):
         assert np.abs(losses_of(other) - one).max() < 1e-4, other
+
+
+def test_no_row_is_seen_twice_where_the_last_step_has_too_few_for_all(
+    by_two: Path, flags_of: Callable, tmp_path: Path
+) -> None:
+    """219 rows in steps of 218: the last step has one row, and the second of two processes none."""
+    assert traced(str(tmp_path / "one.json"), flags_of("short", tmp_path / "one", 1)) == 0
+    one, two = losses_of(tmp_path / "one.json"), losses_of(by_two / "short.json")
+    assert one[:, 0].tolist() == [1, 2, 3, 4]
+    assert np.abs(two - one).max() < 1e-4
+    folders = (tmp_path / "one", by_two / "short")
+    weights, others = (load_file(folder / "seed-42" / "model.safetensors") for folder in folders)
+    assert max(float((others[name] - value).abs().max()) for name, value in weights.items()) < 1e-4
 
 
 def test_two_processes_predict_the_same(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.training.relation_trainer import LongestFirstSampler, PlannedSampler, batch_plan
+from finetune.training.relation_trainer import LongestFirstSampler, PlannedBatches, batch_plan
 
 LENGTHS = np.random.default_rng(0).integers(5, 120, size=3333)
 
@@ -69,12 +69,39 @@ def test_splitting_a_global_batch_gives_every_process_the_same_plan() -> None:
 
 
 def test_the_sampler_follows_the_epoch() -> None:
-    sampler = PlannedSampler(lengths=LENGTHS, seed=7, batch_size=8)
-    first = list(sampler)
-    assert list(sampler) == first
-    assert len(sampler) == len(first) == len(LENGTHS)
-    sampler.set_epoch(1)
-    assert list(sampler) == batch_plan(lengths=LENGTHS, seed=7, epoch=1, batch_size=8).tolist() != first
+    batches = PlannedBatches(lengths=LENGTHS, seed=7, batch_size=8)
+    first = list(batches)
+    assert list(batches) == first
+    assert len(batches) == len(first) == -(-len(LENGTHS) // 8)
+    batches.set_epoch(1)
+    plan = batch_plan(lengths=LENGTHS, seed=7, epoch=1, batch_size=8).tolist()
+    assert [row for batch in batches for row in batch] == plan != [row for batch in first for row in batch]
+
+
+@pytest.mark.parametrize("num_rows", [219, 193, 192, 32, 5, 1])
+@pytest.mark.parametrize(("num_processes", "accumulation_steps"), [(2, 1), (3, 2), (1, 4)])
+def test_several_processes_see_every_row_once_in_the_steps_of_one(
+    num_rows: int, num_processes: int, accumulation_steps: int
+) -> None:
+    shape = {"lengths": LENGTHS[:num_rows], "seed": 7}
+    shares = [
+        list(
+            PlannedBatches(
+                **shape,
+                batch_size=16,
+                num_processes=num_processes,
+                process_index=process,
+                accumulation_steps=accumulation_steps,
+            )
+        )
+        for process in range(num_processes)
+    ]
+    together = [[row for share in batch for row in share] for batch in zip(*shares, strict=True)]
+    alone = PlannedBatches(**shape, batch_size=16 * num_processes, accumulation_steps=accumulation_steps)
+    assert together == list(alone)
+    assert sorted(row for batch in together for row in batch) == list(range(num_rows))
+    sizes = [len(share) for share in [batches[-1] for batches in shares]]
+    assert max(sizes) - min(sizes) <= 1
 
 
 def test_longest_first() -> None:

@@ -14,7 +14,8 @@ from finetune.__main__ import main
 from finetune.command_line import parse_arguments
 from finetune.predict import main as predict
 from finetune.trainer_arguments import RelationTrainingArguments
-from finetune.training.preparation import plan_lines, prepare
+from finetune.training.messages import plan_lines
+from finetune.training.preparation import prepare
 from finetune.training.train import build_model
 from nyt_h_dataset import write_sample
 

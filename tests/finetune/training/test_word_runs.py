@@ -39,7 +39,7 @@ def test_each_system_runs_from_one_flag(
     assert f"\n# {title} on " in (out / "README.md").read_text()
     model = AutoModelForSequenceClassification.from_pretrained(out / "seed-5")
     config = model.config
-    assert config.classifier_head == ("ranking" if encoder == "crcnn" else "linear")
+    assert config.classifier_head == ("crcnn" if encoder == "crcnn" else "linear")
     assert (config.input_format, config.max_length) == ("plain", 150)
     assert config.encoder.word_size == 4
     tokenizer = AutoTokenizer.from_pretrained(out / "seed-5")
@@ -51,7 +51,7 @@ def test_each_system_runs_from_one_flag(
 
 
 @pytest.mark.parametrize("track", [[], ["--track=bag2bag", "--bag_pooling=att"]])
-def test_the_ranking_loss_is_trained_on(
+def test_the_crcnn_loss_is_trained_on(
     track: list[str], sample: Path, tmp_path: Path, results_of: Callable[[Path], dict]
 ) -> None:
     words = ["--data_dir", str(sample), "--encoder=crcnn", *QUICK, *track, "--eval_strategy=no"]
@@ -114,7 +114,8 @@ def arguments_of(*words: str):
 
 def test_presets_are_defaults_that_flags_override() -> None:
     model, training = arguments_of("--encoder=crcnn")
-    assert (model.representation, model.input, model.classifier_head) == ("sentence", "plain", "ranking")
+    assert arguments_of("--encoder=crcnn", "--classifier_head=ranking")[0] == model, "its name before"
+    assert (model.representation, model.input, model.classifier_head) == ("sentence", "plain", "crcnn")
     assert (model.max_length, training.num_train_epochs, training.learning_rate) == (150, 50, 1e-3)
     assert (training.per_device_train_batch_size, training.max_grad_norm) == (64, 0)
     assert training.lr_scheduler_type == "constant"
@@ -150,7 +151,7 @@ def test_the_help_names_the_systems() -> None:
         (["--encoder"], "expected one argument"),
         (
             ["--encoder=crcnn", "--multi_label"],
-            "'ranking' ranks the relations of a unit against each other, so it does not go with",
+            "'crcnn' ranks the relations of a unit against each other, so it does not go with",
         ),
     ],
 )
@@ -201,9 +202,7 @@ def test_labels_are_not_smoothed_where_they_are_ranked(
 ) -> None:
     words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), "--encoder=crcnn"]
     assert main([*words, "--label_smoothing_factor=0.1"]) == 2
-    assert (
-        "`--label_smoothing_factor` does not go with `--classifier_head ranking`" in capsys.readouterr().err
-    )
+    assert "`--label_smoothing_factor` does not go with `--classifier_head crcnn`" in capsys.readouterr().err
 
 
 def test_words_without_a_vector_are_drawn_like_those_that_have_one() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 MARGIN_POSITIVE, MARGIN_NEGATIVE, SCALE = 2.5, 0.5, 2.0
 
 
-class RankingHead(nn.Module):
+class CRCNNHead(nn.Module):
     """One vector a relation and no bias; the negative relation's vector is zero, so its score is 0.
 
     The best label is therefore the negative relation exactly where every other score is below 0.
@@ -33,12 +33,12 @@ class RankingHead(nn.Module):
         return torch.cat([before, self.vectors.new_zeros(1, self.vectors.shape[1]), behind])
 
     def forward(self, sentences: torch.Tensor) -> torch.Tensor:
-        """Scores, shape (rows, num_labels)."""
+        """Return scores, shape (rows, num_labels)."""
         return nn.functional.linear(sentences, self.weight)
 
 
-def ranking_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -> torch.Tensor:
-    """The loss of each row, shape (rows,): log(1 + e^(2 (2.5 - s+))) + log(1 + e^(2 (0.5 + s-))).
+def crcnn_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -> torch.Tensor:
+    """Return the loss of each row, shape (rows,): log(1 + e^(2 (2.5 - s+))) + log(1 + e^(2 (0.5 + s-))).
 
     A row with the label -100 has none.
 
@@ -53,7 +53,7 @@ def ranking_loss(scores: torch.Tensor, labels: torch.Tensor, negative_id: int) -
     Reference: dos Santos et al. (2015), equation 1 and section 2.6, with their gamma and margins; the mean
         over a batch is the caller's.
 
-    >>> ranking_loss(torch.tensor([[0.0, 2.5, -0.5]]), torch.tensor([1]), 0)  # 2 log(2)
+    >>> crcnn_loss(torch.tensor([[0.0, 2.5, -0.5]]), torch.tensor([1]), 0)  # 2 log(2)
     tensor([1.3863])
     """
     counted, labels = labels >= 0, labels.clamp(min=0)

@@ -8,6 +8,8 @@ With two answers out of yes and no, the adjudicator's answer is also the majorit
 from __future__ import annotations
 
 import csv
+import io
+import itertools
 import os
 import tempfile
 from collections import Counter
@@ -16,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import datasets
+
 from ..about import read_about
+from ..archive import find_archive, unpack
 from ..folder import (
     check_bag_labels,
     data_paths,
@@ -174,23 +179,39 @@ def sheet_path(sheet: Place) -> Path:
 
 
 def sheet_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str | None]]]:
-    """Yield ``file:line`` and the cells of each row of a sheet, checked for its columns and encoding."""
+    """Yield ``file:line`` and the cells of each row of a sheet, checked for its columns.
+
+    Read is what spreadsheets save: UTF-8 or UTF-16; comma, semicolon or tab, whichever the line of headers
+    has; headers in any case and with blanks around. Rows without any cell are passed over.
+    """
+    raw = path.read_bytes()
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter=_DELIMITERS[path.suffix], strict=True)
-            missing = [name for name in (ID_COLUMN, ANSWER_COLUMN) if name not in (reader.fieldnames or [])]
-            if missing:
-                raise ValueError(
-                    f"{path}:1: the column {missing[0]!r} is missing; the sheet has "
-                    f"{', '.join(map(repr, reader.fieldnames or ['nothing']))}. Was it saved with another "
-                    "delimiter?"
-                )
-            for row in reader:
-                yield f"{path}:{reader.line_num}", row
+        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8; save the sheet as CSV in UTF-8.") from error
+        raise ValueError(f"{path} is neither UTF-8 nor UTF-16; save the sheet as CSV in UTF-8.") from error
+    header = text.partition("\n")[0]
+    delimiter = max(("," if path.suffix == ".csv" else "\t", ",", ";", "\t"), key=header.count)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        names = [name.strip().casefold() for name in next(reader, [])]
+        for name in (ID_COLUMN, ANSWER_COLUMN):
+            if names.count(name) != 1:
+                what = "missing" if name not in names else f"there {names.count(name)} times"
+                raise ValueError(
+                    f"{path}:1: the column {name!r} is {what}; the sheet has "
+                    f"{', '.join(map(repr, names)) or repr('nothing')}. Was it saved with another delimiter?"
+                )
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield f"{path}:{reader.line_num}", dict(itertools.zip_longest(names, cells[: len(names)]))
     except csv.Error as error:
         raise ValueError(f"{path} is not a readable sheet ({error}).") from error
+
+
+def _refuse_same_sheet(sheets: tuple[Place, Place]) -> None:
+    first, second = (sheet_path(sheet) for sheet in sheets)
+    if first.exists() and second.exists() and first.samefile(second):
+        raise ValueError(f"the sheets of two annotators are needed; {first} was given for both.")
 
 
 def _safe(cell: str) -> str:
@@ -231,6 +252,7 @@ def write_sheet(data_dir: Place, sheet: Place, *, differing: tuple[Place, Place]
         raise ValueError(f"{path} exists already, perhaps with answers in it; give another file.")
     rows = list(_asked_records(newer_folder(data_dir)))
     if differing is not None:
+        _refuse_same_sheet(differing)
         a, b = (read_answers(place, instance_ids=[row[ID_COLUMN] for row in rows]) for place in differing)
         rows = [row for row in rows if a[row[ID_COLUMN]] != b[row[ID_COLUMN]]]
     if not rows:
@@ -263,6 +285,7 @@ def merge_answers(
     """
     folder = newer_folder(data_dir)
     ids = [record[ID_COLUMN] for record in _asked_records(folder)]
+    _refuse_same_sheet(annotators)
     a, b = (read_answers(sheet, instance_ids=ids) for sheet in annotators)
     differ = [number for number in ids if a[number] != b[number]]
     if differ and adjudicator is None:
@@ -292,13 +315,16 @@ def merge_answers(
 
 
 def newer_folder(data_dir: Place) -> Path:
-    """Return the data folder, in the newer release's layout.
+    """Return the data folder, in the newer release's layout; an archive is unpacked as for loading.
 
     Raises:
         FileNotFoundError: no data there.
         ValueError: another layout, or other bag labels.
     """
-    folder = find_data_folder(data_dir)
+    archive = find_archive(data_dir)
+    folder = find_data_folder(
+        data_dir if archive is None else unpack(archive, datasets.config.HF_DATASETS_CACHE)
+    )
     if is_older_release(folder) or is_prepared(folder):
         raise ValueError(
             f"{folder} is not of the newer release; answers are merged into line-JSON files only. "

@@ -310,8 +310,12 @@ def test_na_bags_are_counted_by_words_and_mismatched_ids_are_reported(corpus, ca
     """As the authors' code counts; two ids for a pair and two pairs under an id are both told."""
     corpus.records["na_rest.json"][1]["tail"] = {"guid": "/g", "word": "Rome", "type": ""}
     corpus.records["na_train.json"][0]["head"]["guid"] = corpus.records["na_rest.json"][0]["head"]["guid"]
+    corpus.records["na_rest.json"].append(
+        change(corpus.records["na_train.json"][0], "NAREST#2", bag_id="BAG#72")
+    )
     corpus.write()
     result = verify_nyt_h(corpus.path, cache_dir=cache)
+    assert result.report["bags"]["na"] == 3
     assert next(check.here for check in result.checks if check.name == "NA bags") == 2
     assert result.report["entity pairs with several bag ids"]["na"] == 1
     assert result.report["bag ids with several entity pairs"]["na"] == 1

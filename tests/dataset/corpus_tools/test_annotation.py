@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import tarfile
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from nyt_h_dataset import load_nyt_h
 from nyt_h_dataset.__main__ import main
+from nyt_h_dataset.about import read_about
 from nyt_h_dataset.corpus_tools.annotation import (
     cohen_kappa,
     marked_sentence,
@@ -160,7 +162,7 @@ def test_annotators_who_differ_need_one(asked, filled, tmp_path):
             r"a\.csv:1: the column 'instance_id' is missing; the sheet has 'id', 'answer'\. Was it",
         ),
         ("", r"a\.csv:1: the column 'instance_id' is missing; the sheet has 'nothing'"),
-        ("instance_id;answer\nx;yes\n", r":1: the column 'instance_id' is missing; .* another delimiter\?"),
+        ("instance_id|answer\nx|yes\n", r":1: the column 'instance_id' is missing; .* another delimiter\?"),
         (
             "instance_id,answer\nx,yes\nz,no\n",
             r"a\.csv:3: 'z' is no row that was asked about: the annotators agree",
@@ -188,7 +190,7 @@ def test_places_of_sheets(asked, folder, tmp_path):
     (tmp_path / "a.csv").write_bytes(b"instance_id,answer\nx,n\xf3\n")
     with pytest.raises(ValueError, match=r"a\.csv exists already, perhaps with answers in it; give another"):
         write_sheet(asked, tmp_path / "a.csv")
-    with pytest.raises(ValueError, match=r"a\.csv is not UTF-8; save the sheet as CSV in UTF-8"):
+    with pytest.raises(ValueError, match=r"a\.csv is neither UTF-8 nor UTF-16"):
         read_answers(tmp_path / "a.csv", instance_ids=["x"])
     with pytest.raises(FileNotFoundError, match=r"b\.csv"):
         read_answers(tmp_path / "b.csv", instance_ids=["x"])
@@ -252,5 +254,45 @@ def test_the_commands(asked, filled, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "agree on 75.00% of 4 rows, Cohen's kappa 0.5000" in shown
     assert "test: 3 yes, 1 no" in shown
-    same = ["merge", *data, "--annotators", a, a, "--out", str(tmp_path / "same")]
+    other = str(fill(sheet, ["yes", "yes", "yes", "no"], tmp_path / "d.tsv"))
+    same = ["merge", *data, "--annotators", b, other, "--out", str(tmp_path / "same")]
     assert main(same) == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_sheet_is_read_as_a_spreadsheet_saves_it(folder, tmp_path, encoding, delimiter):
+    """European Excel: semicolons, UTF-16, headers in capitals with blanks, empty rows at the end."""
+    lines = [" INSTANCE_ID ;Head;Answer ", "TEST#0;Ann Lée;YES", 'TEST#1;"a;b"; no', ";;", "", "; ;"]
+    text = "\r\n".join(line if '"' in line else line.replace(";", delimiter) for line in lines)
+    text = text.replace('TEST#1;"a;b"; no', delimiter.join(["TEST#1", '"a;b"', " no"]))
+    (tmp_path / "a.csv").write_text(text, encoding=encoding, newline="")
+    found = read_answers(tmp_path / "a.csv", instance_ids=["TEST#0", "TEST#1"])
+    assert found == {"TEST#0": "yes", "TEST#1": "no"}
+
+
+def test_two_columns_of_answers_and_one_sheet_for_two_people_are_refused(folder, tmp_path):
+    (tmp_path / "a.csv").write_text("instance_id,answer,Answer\nTEST#0,yes,no\n")
+    with pytest.raises(ValueError, match="'answer' is there 2 times"):
+        read_answers(tmp_path / "a.csv", instance_ids=["TEST#0"])
+    (tmp_path / "a.csv").write_text("instance_id,answer\nTEST#0,yes\nTEST#1,yes\n")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    sheets = tmp_path / "a.csv", tmp_path / "b.csv"
+    with pytest.raises(ValueError, match=r"a\.csv was given for both"):
+        merge_answers(folder.path, tmp_path / "out", annotators=sheets)
+    with pytest.raises(ValueError, match=r"a\.csv was given for both"):
+        write_sheet(folder.path, tmp_path / "c.csv", differing=sheets)
+
+
+def test_sheet_and_merge_take_the_archive_and_keep_kappa(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    archive = tmp_path / "nyt-h.tar.bz2"
+    with tarfile.open(archive, "w:bz2") as tar:
+        tar.add(folder.path, "data")
+    assert write_sheet(archive, tmp_path / "q.csv") == 2
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("instance_id,answer\nTEST#0,yes\nTEST#1,no\n")
+    sheets = tmp_path / "a.csv", tmp_path / "b.csv"
+    judged = merge_answers(archive, tmp_path / "out", annotators=sheets)
+    assert judged.agreement.kappa == 1.0
+    assert "kappa 1.0000" in read_about(judged.path).judged

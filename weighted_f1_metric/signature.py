@@ -36,7 +36,7 @@ class Signature:
         outside: "ignore" where labels outside the scored ones were left unscored, else None.
         groups, weights: short hashes of `groups`, and of `sample_weight` with the rows it weighs, or None.
         labels: a short hash of the scored labels, independent of their order.
-        data: a short fingerprint of the references, independent of the order of their rows.
+        data: a short fingerprint of the references, independent of the order of their rows, or None.
         v: the version of this package.
     """
 
@@ -55,7 +55,7 @@ class Signature:
     groups: str | None
     weights: str | None
     labels: str
-    data: str
+    data: str | None
     v: str
 
     def __str__(self) -> str:
@@ -98,8 +98,8 @@ def signature(
 
     Args:
         labels: the scored labels (for a track: the positive relations).
-        data: the references, in any form that `data_fingerprint` takes, or its fingerprint of them. With
-            `sample_weight` the references themselves, a row for each weight.
+        data: the references, in any form that `data_fingerprint` takes, its fingerprint of them, or None where
+            they are not known. With `sample_weight` the references themselves, a row for each weight.
         averages, beta, negative_label, macro_over, entropy_total, zero_division, outside, groups,
             sample_weight: as given to `f1_family`.
         track, truth, by, unk: as given to `score_track`, with `truth` one prefix.
@@ -126,8 +126,8 @@ def signature(
         else:  # "n^.5" is "n^0.5"
             text = f"n^{_number_text(exponent(average))}"
             names.append(text if name == average else f"{name}={text}")
-    if data is None or (isinstance(data, str) and not data):
-        raise TypeError(f"`data` must be the references or their fingerprint; got {data!r}.")
+    if isinstance(data, str) and not data:
+        raise TypeError("`data` must be the references, their fingerprint, or None; got ''.")
     grouping = None
     if groups is not None:
         grouping = short_hash(sorted([str(label), str(group)] for label, group in groups.items()))
@@ -151,7 +151,7 @@ def signature(
             groups=grouping,
             weights=weights,
             labels=label_hash(labels),
-            data=data if isinstance(data, str) else data_fingerprint(data),
+            data=data if data is None or isinstance(data, str) else data_fingerprint(data),
             v=VERSION,
         )
     )
@@ -169,7 +169,7 @@ def parse_signature(line: str) -> Signature:
     from urllib.parse import unquote
 
     known = [field.name for field in fields(Signature)]
-    optional = {"track", "truth", "by", "unk", "judgments", "outside", "groups", "weights"}
+    optional = {"track", "truth", "by", "unk", "judgments", "outside", "groups", "weights", "data"}
     values: dict[str, Any] = dict.fromkeys(optional)
     seen: list[str] = []
     for part in line.strip().split("|"):
@@ -266,7 +266,7 @@ def _row_texts(rows: Any) -> list[str]:
 
 def _weighted_rows_mark(data: Any, sample_weight: Any) -> str:
     """A hash of the rows with their weights; the order of the rows does not matter, the pairing does."""
-    if isinstance(data, str):
+    if data is None or isinstance(data, str):
         raise ValueError(
             "With `sample_weight` pass the references themselves as `data`: their fingerprint does not tell "
             "which row has which weight."

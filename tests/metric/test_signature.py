@@ -139,3 +139,11 @@ def test_order_of_labels_and_rows_does_not_matter_but_content_does(rows):
 def test_bad_lines(line, error, message):
     with pytest.raises(error, match=message):
         parse_signature(line)
+
+
+def test_without_data_the_line_parses_back():
+    line = signature(labels=["a"], data=None)
+    assert parse_signature(line).data is None
+    assert str(parse_signature(line)) == line
+    with pytest.raises(ValueError, match="sample_weight"):
+        signature(labels=["a"], data=None, sample_weight=[1.0])

@@ -98,8 +98,8 @@ def signature(
 
     Args:
         labels: the scored labels (for a track: the positive relations).
-        data: the references, in any form that `data_fingerprint` takes, its fingerprint of them, or None where
-            they are not known. With `sample_weight` the references themselves, a row for each weight.
+        data: the references, in any form that `data_fingerprint` takes, its fingerprint of them, or None when
+            unknown. With `sample_weight` the references themselves, a row for each weight.
         averages, beta, negative_label, macro_over, entropy_total, zero_division, outside, groups,
             sample_weight: as given to `f1_family`.
         track, truth, by, unk: as given to `score_track`, with `truth` one prefix.

@@ -130,7 +130,7 @@ def test_order_of_labels_and_rows_does_not_matter_but_content_does(rows):
     ("line", "error", "message"),
     [
         ("nonsense", ValueError, "Not a signature: 'nonsense'"),
-        ("beta:1", ValueError, "averages, negative, macro, entropy, zero, labels, data, v missing"),
+        ("beta:1", ValueError, "averages, negative, macro, entropy, zero, labels, v missing"),
         ("beta:1|beta:2", ValueError, "'beta:2'.*each once"),
         ("beta:one", ValueError, "beta is 'one', not a number"),
         (None, TypeError, "one line of text; got NoneType"),

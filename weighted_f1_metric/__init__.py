@@ -42,21 +42,13 @@ from .label_statistics import label_statistics, statistics_table
 from .ranking import PRCurve, pr_curve, ranking_measures
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
 from .significance.comparison import Comparison, compare_runs, holm_adjusted
+from .significance.comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table
 from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .table import Table, percent
-from .tables import (
-    AUC_NOTE,
-    BOUNDS_NOTE,
-    SIGNIFICANCE_LEVEL,
-    agreement_table,
-    open_note,
-    p_text,
-    reference_table,
-    track_table,
-)
+from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
 from .track_statistics import (
     TrackStatistics,
     resolve_truths,

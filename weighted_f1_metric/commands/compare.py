@@ -9,10 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..significance.comparison import Comparison, compare_runs, f1_measure
+from ..significance.comparison_table import (
+    against_reference,
+    agreement_table,
+    disagreements,
+    rank_disagreements,
+)
 from ..significance.rank_agreement import RankAgreement, rank_systems
 from ..significance.run_measures import Run, check_comparable
 from ..table import Table
-from ..tables import against_reference, agreement_table, disagreements, rank_disagreements
 from ..units import truth_name
 from .compare_predictions import run_compare_predictions
 from .files import write_json

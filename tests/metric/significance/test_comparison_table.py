@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, rankdata
 
 from weighted_f1_metric.significance.comparison import compare_runs
-from weighted_f1_metric.significance.rank_agreement import rank_systems
-from weighted_f1_metric.tables import (
+from weighted_f1_metric.significance.comparison_table import (
     agreement_table,
     comparison_table,
     disagreements,
     rank_disagreements,
     reference_table,
 )
+from weighted_f1_metric.significance.rank_agreement import rank_systems
 
 
 def runs(values):

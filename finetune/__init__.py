@@ -11,13 +11,26 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "FinetuneError": "model.prediction_records",
+    "RowError": "data.relation_rows",
+    "SavingError": "training.relation_trainer",
+    "TrainingDivergedError": "model.prediction_records",
     "MarkerTokens": "model.markers",
     "RelationClassifier": "model.modeling",
     "RelationClassifierConfig": "model.configuration",
     "RelationPipeline": "model.relation_pipeline",
 }
 
-__all__ = ["MarkerTokens", "RelationClassifier", "RelationClassifierConfig", "RelationPipeline"]
+__all__ = [
+    "FinetuneError",
+    "MarkerTokens",
+    "RelationClassifier",
+    "RelationClassifierConfig",
+    "RelationPipeline",
+    "RowError",
+    "SavingError",
+    "TrainingDivergedError",
+]
 
 
 def __getattr__(name: str) -> Any:

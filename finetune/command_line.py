@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .arguments import OWN_GROUPS, Settings, preset_flags
+from .model.prediction_records import FinetuneError
 from .settings_files import nearest, read_settings
 from .training.processes import is_main_process, print_error, quieten
 
@@ -35,7 +36,7 @@ EPILOG = (
 )
 
 
-class UserError(ValueError):
+class UserError(FinetuneError, ValueError):
     """Arguments of the command that cannot be used."""
 
 

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from weighted_f1_metric import parse_json, write_text
+
 from .encoders.label_words import COMMAND, word_id
-from .report.results import write_atomically
 from .training.processes import print_error
 
 Five = tuple[str, str, str, str, str]
@@ -140,8 +141,8 @@ def relation_names(path: Path) -> list[str]:
     if not path.is_file():
         raise FileNotFoundError(f"the file of relations {path} is not there.")
     try:
-        names = list(json.loads(path.read_text(encoding="utf-8")))
-    except (json.JSONDecodeError, TypeError) as error:
+        names = list(parse_json(path.read_text(encoding="utf-8-sig")))
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} is not a JSON object or list: {error}.") from error
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"{path} must hold relation names: the keys of an object, or a list of texts.")
@@ -178,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if target.exists():
             raise ValueError(f"{target} is there already; give another `--output`.")
         lines = [f"  {json.dumps(name)}: {json.dumps(list(own))}" for name, own in made.items()]
-        write_atomically(target, "{\n" + ",\n".join(lines) + "\n}\n")
+        write_text(target, "{\n" + ",\n".join(lines) + "\n}\n")
     except (ValueError, OSError) as error:
         print_error(str(error))
         return 2

@@ -12,8 +12,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from weighted_f1_metric import atomic_file
+
 from .data.json_records import RowError, json_lines, parsed_line
-from .report.results import atomic_file
 from .training.processes import limit_caches, print_error
 
 DESCRIPTION = """Predict the relation between the two entities of each record.

@@ -22,6 +22,7 @@ from hub_cards import (
     run_command,
 )
 from nyt_h_dataset import licence_metadata
+from weighted_f1_metric import write_text
 
 from .report.model_card import (
     Licence,
@@ -34,7 +35,7 @@ from .report.model_card import (
     task_scores,
     without_places,
 )
-from .report.results import PAGE, RESULTS, read_results, to_json, write_atomically
+from .report.results import PAGE, RESULTS, read_results, to_json
 
 EVAL_RESULTS = ".eval_results"
 # What a seed's folder holds by the run; whatever else lies there is not ours to publish.
@@ -139,7 +140,7 @@ def stage_run(
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(run / name, out / name)
     shown = {**results, "arguments": without_places(results["arguments"])}
-    write_atomically(out / RESULTS, to_json(shown))
+    write_text(out / RESULTS, to_json(shown))
     dataset = dataset_id or hub_dataset(results)
     tasks = {} if dataset is None else task_scores(results)
     if dataset is not None and tasks:
@@ -147,9 +148,9 @@ def stage_run(
         text = run_eval_results(
             results, dataset_id=dataset, repo_id=repo_id, seed=chosen, date=finished_on(run)
         )
-        write_atomically(out / EVAL_RESULTS / f"{dataset.split('/')[-1]}.yaml", text)
+        write_text(out / EVAL_RESULTS / f"{dataset.split('/')[-1]}.yaml", text)
     card = run_card(results, repo_id=repo_id, seed=chosen, dataset_id=dataset_id, licence=licence)
-    write_atomically(out / PAGE, card)
+    write_text(out / PAGE, card)
 
 
 def finished_on(run: Path) -> str:

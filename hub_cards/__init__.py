@@ -8,11 +8,21 @@ from .command import add_push_options, publish, run_command
 from .metric_space import pinned_version, space_metadata, stage_metric
 from .model_results import ModelScore, eval_results_yaml, model_index
 from .staging import check_folder, check_repo_id, folder_files, staged_folder
-from .upload import OWNERS_METADATA, Changes, HubError, Pushed, licence_of, preview, push_folder
+from .upload import (
+    OWNERS_METADATA,
+    Changes,
+    HubCardsError,
+    HubError,
+    Pushed,
+    licence_of,
+    preview,
+    push_folder,
+)
 
 __all__ = [
     "OWNERS_METADATA",
     "Changes",
+    "HubCardsError",
     "HubError",
     "ModelScore",
     "Pushed",

@@ -162,7 +162,11 @@ def _card(name: str, metadata: Mapping[str, Any], values: Mapping[str, Any]) -> 
 
 
 def _dump(metadata: Mapping[str, Any]) -> str:
-    """`metadata` as YAML, in its own order."""
+    """Return `metadata` as YAML, in its own order.
+
+    Not `CardData.to_yaml` of huggingface_hub: it drops keys without value and writes any Python object as a
+    tag that no reader takes (a numpy float as `!!python/object`).
+    """
     try:
         return yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True, width=100)
     except yaml.representer.RepresenterError as error:

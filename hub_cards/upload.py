@@ -28,7 +28,11 @@ OWNERS_METADATA = ("license", "license_name", "license_link")
 MAX_MANIFEST_BYTES = 10_000_000
 
 
-class HubError(OSError):
+class HubCardsError(Exception):
+    """The base of the errors of this package."""
+
+
+class HubError(HubCardsError, OSError):
     """The Hub cannot be reached, does not answer properly, or does not let this account do what was asked."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weighted_f1_metric import TRACKS, TRUTHS, VERSION, parse_signature, read_predictions, space
+from weighted_f1_metric import TRACKS, TRUTHS, VERSION, parse_json, parse_signature, read_predictions, space
 
 from .board import MEASURES
 from .gold_data import GoldData
@@ -33,19 +33,9 @@ _LATER_KEYS: dict[str, Any] = {"sd": {}, "num_runs": 1, "files": [], "login": ""
 Record = dict[str, Any]
 
 
-def scored_record(
-    *,
-    name: str,
-    link: str,
-    track: str,
-    predictions_file: str | Sequence[str] | None,
-    gold: GoldData,
-    login: str = "",
-) -> Record:
-    """Return the record of a submission without the counts; see `scored_submission`."""
-    return scored_submission(
-        name=name, link=link, track=track, predictions_file=predictions_file, gold=gold, login=login
-    )[0]
+def scored_record(**submission: Any) -> Record:
+    """Return the record of a submission without the counts; arguments as in `scored_submission`."""
+    return scored_submission(**submission)[0]
 
 
 def scored_submission(
@@ -248,9 +238,9 @@ def parse_record(text: str | bytes) -> Record:
     if len(text) > MAX_RECORD_LENGTH:
         raise ValueError(f"a result has {len(text):,} characters, at most {MAX_RECORD_LENGTH:,}.")
     try:
-        record = json.loads(text)
-    except RecursionError:
-        raise ValueError("a result nests its JSON too deeply.") from None
+        record = parse_json(text if isinstance(text, str) else text.decode())
+    except ValueError as error:
+        raise ValueError(f"a result cannot be read: {error}.") from None
     if not isinstance(record, dict):
         raise ValueError(f"a result must be an object with {', '.join(_KEYS)}.")
     record = {**_LATER_KEYS, **record}

@@ -15,7 +15,8 @@ from .corpus_tools.pool import Order, Pool, choose_pairs
 from .folding import same_words
 from .loading import load_nyt_h, mention_counts
 from .mentions import Located, locate
-from .nyt_h_dataset import NytH
+from .nyt_h_dataset import DataError, NytH
+from .record_lines import NytHError, RecordError
 from .sample.sample import SampleInfo, write_sample
 from .schema import BAG_LABELS, CITATION, NEGATIVE_RELATION
 
@@ -27,12 +28,15 @@ __all__ = [
     "Agreement",
     "Built",
     "Conversion",
+    "DataError",
     "Judged",
     "Located",
     "MergedJudgments",
     "NytH",
+    "NytHError",
     "Order",
     "Pool",
+    "RecordError",
     "SampleInfo",
     "build_corpus",
     "choose_pairs",

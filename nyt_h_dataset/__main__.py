@@ -22,6 +22,7 @@ from .corpus_tools.building import SPLIT_CHOICES, build_corpus
 from .corpus_tools.conversion import convert_corpus
 from .corpus_tools.corpus import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from .corpus_tools.judging import UNITS, merge_judgments, write_pool_sheet, write_sample_sheet
+from .corpus_tools.release_folder import write_text
 from .corpus_tools.sampling import ALLOCATIONS, STRATA
 from .download import download_nyt_h
 from .mentions import POLICIES
@@ -375,7 +376,7 @@ def _push(arguments: argparse.Namespace) -> int:
         info = _staged(arguments, arguments.out or os.path.join(folder, "staged"), repo_id=repo_id)
         if arguments.benchmark:
             name = "NYT-H (synthetic sample)" if info.is_synthetic else "NYT-H"
-            _write(info.path / EVAL_YAML, eval_yaml(name=name))
+            write_text(info.path / EVAL_YAML, eval_yaml(name=name))
         done = publish(
             info.path,
             repo_id=repo_id,
@@ -455,7 +456,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     result = verify_nyt_h(arguments.data_dir, cache_dir=arguments.cache_dir, num_proc=arguments.num_proc)
     print(result.to_markdown())
     if arguments.json:
-        _write(Path(arguments.json), json.dumps(result.to_json(), indent=2) + "\n")
+        write_text(Path(arguments.json), json.dumps(result.to_json(), indent=2) + "\n")
     return 0 if result.is_published else 1
 
 
@@ -465,15 +466,6 @@ def _download(arguments: argparse.Namespace) -> int:
     print(f"SHA-256: {info.sha256}{'' if arguments.sha256 is None else ' (as expected)'}")
     print(f'Load it: from nyt_h_dataset import load_nyt_h; load_nyt_h("{info.path.parent}")')
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -101,6 +101,7 @@ def _fetch(path: Path, url: str | None, *, quiet: bool, retries: int, timeout: f
             'Downloading needs gdown: pip install "nyt-h[download]". ' + by_hand(path.parent)
         ) from error
     try:
+        # gdown's own resume and retries; ours are the checks and a name that only a whole file gets.
         gdown.download(
             url=url,
             id=DRIVE_ID if url is None else None,

@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import xxhash
 
+from .record_lines import DECODER
 from .schema import (
     BAG_LABEL_FILE,
     BAG_LABELS,
@@ -135,20 +135,14 @@ def content_fingerprint(folder: Path, options: Iterable[str]) -> str:
 
 def _read_label_ids(path: Path) -> dict[str, int]:
     """Read one label -> id object; the ids are distinct and 0..n-1."""
-
-    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"{path}: {twice!r} is there twice; each label needs one id.")
-        return dict(pairs)
-
     try:
-        ids = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=refuse_duplicates)
+        ids = DECODER.decode(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: byte {error.start} is not UTF-8.") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: not valid JSON ({error.msg}).") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; each label needs one id.") from error
     if not isinstance(ids, dict) or not ids:
         raise ValueError(f"{path} must hold one JSON object of label -> id; got {type(ids).__name__}.")
     for name, value in ids.items():

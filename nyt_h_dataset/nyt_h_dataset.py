@@ -40,7 +40,7 @@ from .folding import fold
 from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
 from .mentions import locate
-from .record_lines import RecordError
+from .record_lines import NytHError, RecordError
 from .records import Shard, array_items, interleaved, is_array, read_ahead, read_blocks, shards
 from .schema import (
     ALL_ROWS,
@@ -70,8 +70,8 @@ _SHARD_BYTES = 1 << 26
 _COPIED_WITH_THE_SCRIPT = (array_items, fold, locate)
 
 
-class DataError(DatasetGenerationError, ValueError):
-    """A fault in a data file. Both bases: `datasets` passes it on unwrapped, callers catch ValueError."""
+class DataError(NytHError, DatasetGenerationError, ValueError):
+    """A fault in a data file. Why the bases: `datasets` passes it on unwrapped, callers catch ValueError."""
 
 
 @contextmanager

@@ -14,7 +14,11 @@ SPAN_COLUMNS = tuple(f"{entity}.{key}" for entity in ENTITIES for key in SPAN_KE
 COLUMNS = (*TEXT_KEYS, *(f"{entity}.{key}" for entity in ENTITIES for key in ENTITY_KEYS))
 
 
-class RecordError(ValueError):
+class NytHError(Exception):
+    """The base of the errors of this package."""
+
+
+class RecordError(NytHError, ValueError):
     """A fault in a data file; the message says where it is and what to do."""
 
 

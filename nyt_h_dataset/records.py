@@ -33,6 +33,7 @@ from .record_lines import (
     RecordError,
     check_line,
     check_record,
+    decode_line,
     kind,
 )
 from .schema import ALL_ROWS
@@ -233,6 +234,26 @@ def each_record(path: str, *, array: bool) -> Iterator[tuple[str, dict[str, Any]
                     continue
                 if isinstance(record, dict):
                     yield f"{path}:{number}", record
+
+
+def json_records(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield ``file:line`` and object of every record of an array or of lines; blank lines hold none.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RecordError: a line, or an item of the array, that is not one JSON object in UTF-8.
+    """
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"there is no file {path}.")
+    if is_array(path):
+        yield from ((item.where, item.record) for item in array_items(os.fspath(path)))
+        return
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            line = line.removeprefix(_BOM if number == 1 else b"")
+            if line.strip():
+                where = f"{path}:{number}"
+                yield where, decode_line(line, where)
 
 
 def _count_lines(file: BinaryIO, offset: int) -> int:

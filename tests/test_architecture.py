@@ -178,6 +178,31 @@ def test_no_folder_fills_up():
     assert {folder: count for folder, count in counts.items() if count > MAX_FILES} == {}
 
 
+def test_errors_derive_from_the_base_of_their_package_and_from_a_kind_of_python():
+    """And end in Error; those that never leave their file are nobody's to catch."""
+    bases = {
+        "finetune": "FinetuneError",
+        "nyt_h_dataset": "NytHError",
+        "hub_cards": "HubCardsError",
+        "weighted_f1_metric/space": "SpaceError",
+    }
+    found: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                parents = [ast.unparse(parent) for parent in node.bases]
+                if any(parent.endswith(("Error", "Exception")) for parent in parents):
+                    found[f"{path.relative_to(ROOT).as_posix()}: {node.name}"] = parents
+    for place, parents in found.items():
+        base = next(base for part, base in bases.items() if place.startswith(f"{part}/"))
+        assert place.endswith("Error")
+        if place.endswith(f": {base}"):
+            assert parents == ["Exception"], place
+        else:
+            assert parents[0] == base and parents[-1] in ("ValueError", "OSError"), place
+    assert len(found) == 12
+
+
 def test_the_checks_see_what_they_look_for():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [("a", "b", "c")]
     assert ("nyt_h_dataset.sample.sample", "write_sample") in imports(ROOT / "nyt_h_dataset/__init__.py")

@@ -5,7 +5,8 @@ same functions.
 """
 
 from . import space
-from .commands.files import write_text
+from .commands.figure_files import write_figures, write_track_figures
+from .commands.files import atomic_file, is_part_of, parse_json, write_text
 from .commands.prediction_files import (
     read_judgments,
     read_predictions,
@@ -34,8 +35,6 @@ from .figures.track_figures import (
     draw_track_figures,
     track_coverage,
     track_curve,
-    write_figures,
-    write_track_figures,
 )
 from .fscore import AveragedScores, average_scores, averaged_scores, class_scores
 from .label_statistics import label_statistics, statistics_table
@@ -92,6 +91,7 @@ __all__ = [
     "UnitPredictions",
     "Units",
     "agreement_table",
+    "atomic_file",
     "average_scores",
     "averaged_scores",
     "bootstrap_interval",
@@ -111,6 +111,7 @@ __all__ = [
     "f1_family",
     "family_from_counts",
     "holm_adjusted",
+    "is_part_of",
     "label_statistics",
     "magt_bounds",
     "make_compute_metrics",
@@ -118,6 +119,7 @@ __all__ = [
     "open_note",
     "order_bounds",
     "p_text",
+    "parse_json",
     "parse_signature",
     "percent",
     "plot_averages",

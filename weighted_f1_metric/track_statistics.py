@@ -115,25 +115,18 @@ class TrackStatistics:
 
 def track_statistics(
     *,
-    track: str,
-    references: Any,
     predictions: Any,
-    relations: Any = None,
-    negative_relation: str = "NA",
     truths: str | Sequence[str] = "auto",
     unk: str = "error",
-    by: str = "rows",
-    judgments: Any = None,
+    **references: Any,
 ) -> TrackStatistics:
-    """The per-unit statistics of a system on a track; see `score_track` for the arguments and errors."""
-    units = read_units(
-        track=track,
-        references=references,
-        relations=relations,
-        negative_relation=negative_relation,
-        by=by,
-        judgments=judgments,
-    )
+    """Return the per-unit statistics of a system on a track; arguments and errors as in `score_track`.
+
+    Args:
+        predictions, truths, unk: As in `score_track`.
+        references: What `read_units` takes: track, references, relations, negative_relation, by, judgments.
+    """
+    units = read_units(**references)
     prefixes = resolve_truths(truths, unk, units)
     return statistics_of_units(units, read_unit_predictions(predictions, units), prefixes)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from weighted_f1_metric import parse_json
+
 from .relation_rows import RowError
 
 BOM = b"\xef\xbb\xbf"
@@ -43,11 +45,13 @@ def parsed_line(line: bytes) -> dict[str, Any]:
         RowError: Bytes that are not UTF-8, or anything but one JSON object.
     """
     try:
-        record = json.loads(line.decode("utf-8"))
+        record = parse_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise RowError(f"byte {error.start + 1} is not UTF-8; convert the file to UTF-8") from error
     except json.JSONDecodeError as error:
         raise RowError(f"not a JSON object: {error.msg}, column {error.colno}") from error
+    except ValueError as error:
+        raise RowError(str(error)) from error
     return as_object(record)
 
 
@@ -59,7 +63,7 @@ def as_object(record: Any) -> dict[str, Any]:
 
 
 def json_array(path: Path, *, shape: str) -> Iterator[tuple[str, Any]]:
-    """File and number, and the value, of every entry of an array.
+    """Yield file and number, and the value, of every entry of an array.
 
     Raises:
         ValueError: The file is empty, not UTF-8, not JSON, or holds anything but an array.
@@ -68,7 +72,7 @@ def json_array(path: Path, *, shape: str) -> Iterator[tuple[str, Any]]:
     if not content.strip():
         raise ValueError(f"{path} is empty; it must hold {shape}.")
     try:
-        records = json.loads(content.decode("utf-8"))
+        records = parse_json(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8.") from error
@@ -79,6 +83,8 @@ def json_array(path: Path, *, shape: str) -> Iterator[tuple[str, Any]]:
                 "opennre`."
             ) from error
         raise ValueError(f"{path}, line {error.lineno}: not JSON: {error.msg}.") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}.") from error
     if not isinstance(records, list):
         raise ValueError(f"{path} holds a JSON {type(records).__name__}; it must hold {shape}.")
     for number, record in enumerate(records, start=1):

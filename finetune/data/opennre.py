@@ -8,10 +8,11 @@ A record has `text` with character offsets or `token` with token offsets, both h
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from weighted_f1_metric import parse_json
 
 from ..model.markers import Span
 from .json_records import json_lines, parsed_line
@@ -131,7 +132,7 @@ def read_label_list(path: Path) -> tuple[str, ...]:
         ValueError: Not a JSON object of name -> id, or the ids are not 0, 1, 2, ... each once.
     """
     try:
-        ids = json.loads(path.read_text(encoding="utf-8-sig"))
+        ids = parse_json(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}.") from error
     if not isinstance(ids, dict) or not all(is_integer(value) for value in ids.values()):

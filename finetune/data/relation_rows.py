@@ -12,6 +12,7 @@ import numpy as np
 
 from ..model.entity_inputs import short_type
 from ..model.markers import Span
+from ..model.prediction_records import FinetuneError
 
 if TYPE_CHECKING:
     from ..model.type_restriction import Types
@@ -156,7 +157,7 @@ NO_SUCH_RELATION = "none"
 Raw = TypeVar("Raw")
 
 
-class RowError(ValueError):
+class RowError(FinetuneError, ValueError):
     """What is wrong with one record; `collected` adds where it is and how many there are."""
 
 

@@ -13,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weighted_f1_metric import parse_json
+
 from ..model.prompt import NUM_MASKS
 
 if TYPE_CHECKING:
@@ -82,17 +84,12 @@ def ready_vocabulary(data: str) -> list[str]:
 
 
 def _parsed(text: str, where: str) -> dict[str, tuple[str, ...]]:
-    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(name for name in found if [key for key, _ in pairs].count(name) > 1)
-            raise ValueError(f"{where}: {twice!r} is there more than once; keep one of them.")
-        return found
-
     try:
-        given = json.loads(text, object_pairs_hook=once)
+        given = parse_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{where}, line {error.lineno}: not JSON: {error.msg}.") from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}.") from error
     if not isinstance(given, dict):
         raise ValueError(f"{where} must hold {SHAPE}; got a {type(given).__name__}.")
     for name, words in given.items():

@@ -137,13 +137,15 @@ def _run_locked(
     lock: int,
     launcher: list[str],
 ) -> int:
-    from ..report.results import temporary_path, write_atomically
+    from weighted_f1_metric import is_part_of, write_text
+
     from .checks import RUNS, check_against_folder, check_inputs, check_processes
     from .runs import environments, run_all
 
     folder = Path(options.output_dir)
     # A part is what a command left that was killed while it wrote.
-    there = sorted({entry.name for entry in folder.iterdir()} - {LOCK, temporary_path(folder / FILE).name})
+    entries = {entry.name for entry in folder.iterdir()} - {LOCK}
+    there = sorted(name for name in entries if not is_part_of(name, FILE))
     if there and FILE not in there:
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no experiment wrote (first: {there[0]!r}, "
@@ -156,7 +158,7 @@ def _run_locked(
     if FILE in there and not options.overwrite:
         _say_added(experiment, read_experiment(folder / FILE))
     text = yaml.safe_dump(experiment.as_file(), sort_keys=False, allow_unicode=True, width=110)
-    write_atomically(folder / FILE, text)
+    write_text(folder / FILE, text)
     data.cache_clear()  # the runs need the memory
     to_run = [run for run in runs if run.results() is None]
     print(_plan_line(experiment, runs, to_run, options.num_workers), flush=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hub_cards import as_code, as_text
-from weighted_f1_metric import truth_name
+from weighted_f1_metric import truth_name, write_text
 
 from ..data.relation_rows import RelationData
 from ..report.model_card import pictures_text
 from ..report.report_tables import counted
-from ..report.results import PAGE, write_atomically
+from ..report.results import PAGE
 from .figures import draw_comparison
 from .ranking_report import between_averages, between_truths, ranks_table
 from .run_results import SystemRun, TrackRuns, runs_by_track
@@ -67,7 +67,7 @@ def write_comparison(*, title: str, runs: Sequence[SystemRun], data: RelationDat
         f"## Papers\n\n{PAPERS}",
     ]
     report = "\n\n".join(parts) + "\n"
-    write_atomically(folder / PAGE, report)
+    write_text(folder / PAGE, report)
     return report
 
 
@@ -126,6 +126,6 @@ def _write_table(folder: Path, table: Table, signatures: Mapping[str, str]) -> s
             f"- {truth_name(prefix)}: {as_code(line, in_table=False)}" for prefix, line in signatures.items()
         ]
         text += "\n\n<details><summary>Signatures</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
-    write_atomically(folder / TABLES / f"{table.name}.md", f"# {table.title}\n\n{text}\n")
-    write_atomically(folder / TABLES / f"{table.name}.csv", csv_text(table.rows))
+    write_text(folder / TABLES / f"{table.name}.md", f"# {table.title}\n\n{text}\n")
+    write_text(folder / TABLES / f"{table.name}.csv", csv_text(table.rows))
     return text

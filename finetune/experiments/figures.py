@@ -26,12 +26,13 @@ from weighted_f1_metric import (
     track_curve,
     truth_name,
     write_figures,
+    write_text,
 )
 
 from ..data.relation_rows import RelationData
 from ..report.evaluation import units_of
 from ..report.figures import FIGURES
-from ..report.results import aggregate, write_atomically
+from ..report.results import aggregate
 from .run_results import TrackRuns
 from .tables import Row, csv_text
 
@@ -156,7 +157,7 @@ def draw_comparison(folder: Path, runs: TrackRuns, data: RelationData) -> Pictur
     for number, rows in ((3, drawn.curve_rows(runs)), (4, drawn.coverage_rows(runs))):
         if rows:
             pictures.points.append(f"{FIGURES}/figure_{number}_{runs.track}.csv")
-            write_atomically(folder / pictures.points[-1], csv_text(rows))
+            write_text(folder / pictures.points[-1], csv_text(rows))
     try:
         figures = _figures(runs, drawn, num_relations=len(data.relations))
         if figures:

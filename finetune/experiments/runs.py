@@ -125,6 +125,7 @@ class _Child:
     started: float
 
 
+# Not concurrent.futures: its pools cannot stop a run that has begun, nor give it a process group and a log.
 def run_all(
     runs: Sequence[PlannedRun],
     *,

@@ -181,15 +181,7 @@ def prediction_scores(
 
 
 def deciding_rows(
-    *,
-    pooling: str,
-    row_logits: torch.Tensor,
-    usable: torch.Tensor,
-    bag_sizes: torch.Tensor,
-    labels: torch.Tensor,
-    negative_id: int,
-    multi_label: bool = False,
-    num_labels: int | None = None,
+    *, pooling: str, row_logits: torch.Tensor, usable: torch.Tensor, **bags: Any
 ) -> torch.Tensor:
     """Return which rows `training_logits` is made of, bool, shape (num_rows,); the others get no gradient.
 
@@ -200,16 +192,7 @@ def deciding_rows(
         return usable
     with torch.enable_grad():
         watched = row_logits.detach().requires_grad_()
-        pooled = training_logits(
-            pooling=pooling,
-            row_logits=watched,
-            usable=usable,
-            bag_sizes=bag_sizes,
-            labels=labels,
-            negative_id=negative_id,
-            multi_label=multi_label,
-            num_labels=num_labels,
-        )
+        pooled = training_logits(pooling=pooling, row_logits=watched, usable=usable, **bags)
         (reached,) = torch.autograd.grad(pooled.sum(), watched)
     return (reached != 0).any(dim=1)
 

@@ -15,7 +15,11 @@ import numpy as np
 DECIMALS = 8
 
 
-class TrainingDivergedError(ValueError):
+class FinetuneError(Exception):
+    """The base of the errors of this package."""
+
+
+class TrainingDivergedError(FinetuneError, ValueError):
     """The model's scores are no numbers any more."""
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from hub_cards import markdown_table
-from weighted_f1_metric import percent, read_predictions, track_table
+from weighted_f1_metric import percent, read_predictions, track_table, write_text
 
 RESULTS = "results.json"
 PAGE = "README.md"
@@ -52,8 +50,8 @@ def write_seed(folder: Path, result: SeedResult) -> None:
     rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name != "predictions"}
     test = result.scores["test"]
     rest["scores"] = {split: scores for split, scores in result.scores.items() if split != "test"}
-    write_atomically(folder / TRAINING, to_json(rest))
-    write_atomically(folder / METRICS, to_json(test))
+    write_text(folder / TRAINING, to_json(rest))
+    write_text(folder / METRICS, to_json(test))
 
 
 def read_seed(folder: Path) -> SeedResult | None:
@@ -73,34 +71,6 @@ def read_seed(folder: Path) -> SeedResult | None:
             "the folder to run its seed again."
         ) from error
     return replace(result, predictions=tuple(read_predictions(folder / PREDICTIONS)))
-
-
-@contextmanager
-def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Yield a text file that gets its name when the block ends without an error: it is whole, or not there.
-
-    Its content is on the disk before it gets the name.
-    """
-    temporary = temporary_path(path)
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def temporary_path(path: Path) -> Path:
-    """Return where a file is written until it is whole."""
-    return path.with_name(f".{path.name}.part")
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is whole, or not there."""
-    with atomic_file(path) as file:
-        file.write(text)
 
 
 def to_json(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weighted_f1_metric import mean_bounds
+from weighted_f1_metric import mean_bounds, write_text
 
 from ..arguments import Settings
 from ..data.reference_lines import TRAINED, changed_data
@@ -25,7 +25,6 @@ from ..report.results import (
     read_seed,
     to_json,
     versions,
-    write_atomically,
 )
 from ..trainer_arguments import check_one_device
 from .messages import data_warnings, plan_lines, score_warnings
@@ -117,8 +116,8 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
     if is_main_process():
         with saving("the results", at=run.folder):
             results |= _from_predictions(run, results, done, say)
-            write_atomically(run.folder / PAGE, run_card(results))
-            write_atomically(run.folder / RESULTS, to_json(results))
+            write_text(run.folder / PAGE, run_card(results))
+            write_text(run.folder / RESULTS, to_json(results))
     return results
 
 

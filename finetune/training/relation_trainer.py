@@ -21,14 +21,17 @@ from transformers.trainer import TRAINER_STATE_NAME, TRAINING_ARGS_NAME
 from transformers.trainer_callback import ProgressCallback
 from transformers.utils import SAFE_WEIGHTS_NAME
 
+from weighted_f1_metric import write_text
+
 from ..model.modeling import unit_losses
-from ..report.results import to_json, write_atomically
+from ..model.prediction_records import FinetuneError
+from ..report.results import to_json
 
 SEAL = "sealed.json"
 PREFIX = "checkpoint-"
 
 
-class SavingError(OSError):
+class SavingError(FinetuneError, OSError):
     """Something could not be written: the disk is full, or the folder cannot be written to."""
 
 
@@ -56,7 +59,7 @@ def seal(folder: Path, values: Mapping[str, Any]) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
         sizes[str(path.relative_to(folder))] = path.stat().st_size
-    write_atomically(folder / SEAL, to_json({"files": sizes, "values": dict(values)}))
+    write_text(folder / SEAL, to_json({"files": sizes, "values": dict(values)}))
 
 
 def sealed_values(folder: Path) -> dict[str, Any] | None:

@@ -10,12 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from weighted_f1_metric import is_part_of, write_text
+
 from ..arguments import Settings
 from ..data.relation_rows import RelationData
 from ..encoders.label_words import read_label_words, words_fingerprint
 from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
-from ..report.results import PAGE, RESULTS, temporary_path, to_json, write_atomically
+from ..report.results import PAGE, RESULTS, to_json
 from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_values
 
 
@@ -87,7 +89,7 @@ def claim_folder(
     there = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
     started = folder / STARTED
     # A part is what a process left that was killed while it wrote.
-    if there and STARTED not in there and there != [temporary_path(started).name]:
+    if there and STARTED not in there and not all(is_part_of(name, STARTED) for name in there):
         raise ValueError(
             f"`output_dir` {str(folder)!r} holds files that no run of this command wrote "
             f"(first: {there[0]!r}, {len(there)} in all); give a new or empty folder."
@@ -117,7 +119,7 @@ def claim_folder(
         path = folder / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(started, to_json(run))
+    write_text(started, to_json(run))
 
 
 def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import csv
 import io
 import itertools
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from ..instance_ids import IdRegistry, RecordFile
 from ..mentions import OVERLAPPING, locate
 from ..records import read_blocks, shards
 from ..schema import NEGATIVE_RELATION, RECORD_FILES, TEST
-from .release_folder import release_folder
+from .release_folder import atomic_file, release_folder
 
 
 @dataclass(frozen=True)
@@ -117,19 +116,13 @@ def marked_sentence(sentence: str, head: str, tail: str) -> str:
 
 def write_questions(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write a row per record of a data file, in one step; the column for the answer is empty."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(handle, "w", encoding="utf-8-sig", newline="") as file:
-            writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix], lineterminator="\r\n")
-            writer.writerow(SHEET_COLUMNS)
-            for record in records:
-                head, tail = record["head"]["word"], record["tail"]["word"]
-                marked = marked_sentence(record["sentence"], head, tail)
-                writer.writerow(map(_safe, (record[ID_COLUMN], head, record["relation"], tail, marked, "")))
-        os.replace(beside, path)
-    finally:
-        Path(beside).unlink(missing_ok=True)
+    with atomic_file(path, encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, delimiter=_DELIMITERS[path.suffix], lineterminator="\r\n")
+        writer.writerow(SHEET_COLUMNS)
+        for record in records:
+            head, tail = record["head"]["word"], record["tail"]["word"]
+            marked = marked_sentence(record["sentence"], head, tail)
+            writer.writerow(map(_safe, (record[ID_COLUMN], head, record["relation"], tail, marked, "")))
 
 
 def read_answers(sheet: Place, *, instance_ids: Iterable[str]) -> dict[str, str]:

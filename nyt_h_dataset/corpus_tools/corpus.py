@@ -32,8 +32,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..folding import same_words
-from ..record_lines import ENTITIES, RecordError, decode_line, kind
-from ..records import array_items, is_array
+from ..record_lines import ENTITIES, RecordError, kind
+from ..records import json_records
 from ..schema import BAG_LABELS, NEGATIVE_RELATION
 from .formats import joined, plain_records, semeval_records, token_span
 
@@ -180,16 +180,7 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if path.suffix.lower() == ".txt" and _SEMEVAL_LINE.match(_beginning(path)):
         yield from semeval_records(path.read_text(encoding="utf-8-sig").splitlines(), str(path))
         return
-    if is_array(path):
-        yield from ((item.where, item.record) for item in array_items(str(path)))
-        return
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.strip():
-                where = f"{path}:{number}"
-                yield where, decode_line(line, where)
+    yield from json_records(path)
 
 
 _SEMEVAL_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[0-9]+\t")

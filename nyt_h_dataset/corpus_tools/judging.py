@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..folder import read_relations
-from ..records import array_items, is_array
+from ..records import json_records
 from ..schema import NEGATIVE_RELATION, TEST
 from .annotation import (
     ANSWER_COLUMN,
@@ -30,6 +29,7 @@ from .annotation import (
     write_questions,
 )
 from .pool import Pool, choose_pairs
+from .release_folder import write_text
 from .sampling import drawn_sample
 
 Pair = tuple[str, str]
@@ -130,7 +130,7 @@ def write_sample_sheet(
     if not asked:
         raise ValueError("there is nothing to ask: every row that was drawn has its yes or no.")
     write_questions(path, asked)
-    _write_text(design_file, json.dumps(design, indent=1, ensure_ascii=False) + "\n")
+    write_text(design_file, json.dumps(design, indent=1, ensure_ascii=False) + "\n")
     return design, len(asked)
 
 
@@ -207,7 +207,7 @@ def merge_judgments(
     ]
     if not lines:
         raise ValueError("the sheets hold no answer yet; fill in yes or no.")
-    _write_text(path, "".join(f"{line}\n" for line in lines))
+    write_text(path, "".join(f"{line}\n" for line in lines))
     agreement = None
     if len(sheets) == 2 and both:
         agreement = cohen_kappa(
@@ -252,7 +252,7 @@ def read_judgments(path: Place) -> list[dict[str, Any]]:
         ValueError: A line that is no object with texts under `instance_id`, `relation` and `answer`.
     """
     records = []
-    for where, record in _json_records(Path(path)):
+    for where, record in json_records(path):
         if not all(isinstance(record.get(key), str) for key in (ID_COLUMN, "relation", "answer")):
             raise ValueError(
                 f"{where}: a judgment has instance_id, relation and answer; got {record!r:.100}."
@@ -270,7 +270,7 @@ def _read_system(
     said: dict[str, list[str]] = {}
     key = ""
     allowed = {*relations, NEGATIVE_RELATION}
-    for where, record in _json_records(path):
+    for where, record in json_records(path):
         key = key or ("bag_id" if "bag_id" in record else ID_COLUMN)
         if key not in record or "pred" not in record:
             raise ValueError(
@@ -292,24 +292,6 @@ def _read_system(
     return key, said
 
 
-def _json_records(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}.")
-    if is_array(path):
-        yield from ((item.where, item.record) for item in array_items(str(path)))
-        return
-    with open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise ValueError(f"{path}:{number}: not a JSON object ({error}).") from None
-                if not isinstance(record, dict):
-                    raise ValueError(f"{path}:{number}: not a JSON object; got {record!r:.60}.")
-                yield f"{path}:{number}", record
-
-
 def _free_sheet(sheet: Place) -> Path:
     path = sheet_path(sheet)
     if path.exists():
@@ -319,14 +301,3 @@ def _free_sheet(sheet: Place) -> Path:
 
 def _shown(values: Sequence[Any]) -> str:
     return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(part, path)
-    finally:
-        Path(part).unlink(missing_ok=True)

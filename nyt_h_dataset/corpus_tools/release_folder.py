@@ -1,4 +1,4 @@
-"""Writing a folder in the layout of NYT-H's release, which `load_nyt_h` reads."""
+"""A folder in the layout of NYT-H's release, which `load_nyt_h` reads, and single files, written whole."""
 
 from __future__ import annotations
 
@@ -70,6 +70,25 @@ def release_folder(out: str | os.PathLike[str], *, overwrite: bool = False) -> I
             for name in RECORD_FILES
         }
         yield ReleaseWriter(folder, files)
+
+
+@contextmanager
+def atomic_file(path: Path, *, encoding: str = "utf-8", newline: str = "\n") -> Iterator[TextIO]:
+    """Yield a text file that gets its name when the block ends without an error; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding=encoding, newline=newline) as file:
+            yield file
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(text)
 
 
 def relation_order(names: set[str]) -> list[str]:

@@ -243,8 +243,8 @@ def test_a_result_that_is_none_is_left_out(tmp_path, submitted, gold):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("scores", {"magt_micro_f1": float("nan")}, "no numbers in"),
-        ("scores", {"magt_micro_f1": float("inf")}, "no numbers in"),
+        ("scores", {"magt_micro_f1": float("nan")}, "NaN"),
+        ("scores", {"magt_micro_f1": float("inf")}, "Infinity"),
         ("scores", {"magt_micro_f1": True}, "no numbers in"),
         ("scores", {"magt_micro_f1": 10**400}, "no numbers in"),
         ("scores", {"magt_micro_f1": "<b>"}, "no numbers in"),

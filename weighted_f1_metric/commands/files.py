@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 STANDARD = "-"
 # The longer marks first: that of UTF-32 starts like that of UTF-16.
@@ -136,22 +136,40 @@ def json_values(text: str, path: str | os.PathLike[str]) -> list[tuple[str, Any]
     ]
 
 
-def _parsed(text: str, path: str | os.PathLike[str], number: int) -> Any:
+def parse_json(text: str) -> Any:
+    """Return the one JSON value of a text.
+
+    Raises:
+        json.JSONDecodeError: (a ValueError) It is not JSON.
+        ValueError: NaN or Infinity, a key that stands twice in one object, nesting or numbers beyond what
+            Python reads.
+
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    weighted_f1_metric.commands.files._NotJsonError: the key 'a' stands twice in one object
+    """
     try:
         return _DECODER.decode(text)
+    except (json.JSONDecodeError, _NotJsonError):
+        raise
+    except RecursionError:
+        raise ValueError("JSON that nests too deeply to be read") from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise ValueError("a number has too many digits to be read") from None
+
+
+def _parsed(text: str, path: str | os.PathLike[str], number: int) -> Any:
+    try:
+        return parse_json(text)
     except json.JSONDecodeError as error:
         line = number + error.lineno - 1
         place = f"{error.msg}, column {error.colno}"
         raise ValueError(f"{path}, line {line}: not valid JSON ({place}).") from None
-    except RecursionError:
-        raise ValueError(f"{path}, line {number}: JSON that nests too deeply to be read.") from None
-    except ValueError:  # Python reads no number of more than 4,300 digits
-        raise ValueError(f"{path}, line {number}: a number has too many digits to be read.") from None
-    except _NotJsonError as error:
+    except ValueError as error:
         raise ValueError(f"{path}, line {number}: {error}.") from None
 
 
-class _NotJsonError(Exception):
+class _NotJsonError(ValueError):
     """What Python's decoder takes and JSON does not have."""
 
 
@@ -188,13 +206,44 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         with file.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
         return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    with atomic_file(file) as stream:
+        stream.write(text)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[TextIO]:
+    """Yield a UTF-8 text file that gets its name when the block ends without an error.
+
+    Its content is on the disk before it gets the name: the file is whole, or not there.
+    """
+    with atomic_path(path) as part, part.open("w", encoding="utf-8", newline="\n") as stream:
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield where to write a file that gets its name when the block ends without an error.
+
+    The folder is made when it is not there. No two processes write to the same place.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, file)
+        yield part
+        os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def is_part_of(name: str, file: str) -> bool:
+    """Return whether a file's name is that of a part which `atomic_path` left when its process was killed.
+
+    >>> is_part_of(".run.json.123.part", "run.json"), is_part_of("run.json", "run.json")
+    (True, False)
+    """
+    return name.startswith(f".{file}.") and name.endswith(".part")
 
 
 def write_json(path: str | os.PathLike[str], content: Any) -> None:

@@ -117,7 +117,7 @@ def run_score(arguments: argparse.Namespace) -> int:
         notes += [BOUNDS_NOTE, f"{open_note(bounds)}."] if shown else []
     print_scores(tables, notes, scores, arguments)
     if arguments.plots:
-        from ..figures.track_figures import write_track_figures
+        from .figure_files import write_track_figures
 
         for path in write_track_figures(Path(arguments.plots), scored):
             print(f"Figure: {path}", file=sys.stdout if is_prose(arguments.format) else sys.stderr)

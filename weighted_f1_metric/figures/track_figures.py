@@ -1,11 +1,9 @@
-"""The figures of a scored track, drawn or as PNG files."""
+"""The figures of a scored track."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,26 +121,3 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
             coverage, num_relations=len(statistics.units.relations)
         )
     return figures
-
-
-def write_track_figures(folder: Path, scored: ScoredTrack, *more_runs: ScoredTrack) -> list[Path]:
-    """The paths of the figures written; the runs are those of `draw_track_figures`."""
-    return write_figures(folder, draw_track_figures(scored, *more_runs))
-
-
-def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:
-    """The paths of the figures written, <name>.png for each, there whole or not at all.
-
-    Args:
-        folder: where to write; made when it is not there.
-        figures: name -> figure.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, figure in figures.items():
-        path = folder / f"{name}.png"
-        part = folder / f".{name}.part.png"
-        figure.savefig(part)
-        os.replace(part, path)
-        paths.append(path)
-    return paths

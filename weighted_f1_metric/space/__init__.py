@@ -19,7 +19,16 @@ from .pages import (
     page_theme,
     table_html,
 )
-from .uploads import NEUTRAL_MESSAGE, RequestLimit, UploadError, UploadLimits, checked_upload, drawn, in_page
+from .uploads import (
+    NEUTRAL_MESSAGE,
+    RequestLimit,
+    SpaceError,
+    UploadError,
+    UploadLimits,
+    checked_upload,
+    drawn,
+    in_page,
+)
 
 __all__ = [
     "EXAMPLE_SYSTEMS",
@@ -30,6 +39,7 @@ __all__ = [
     "Page",
     "RequestLimit",
     "SafeHtml",
+    "SpaceError",
     "UploadError",
     "UploadLimits",
     "checked_upload",

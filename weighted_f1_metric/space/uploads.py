@@ -44,7 +44,11 @@ class UploadLimits:
     num_values: int = 4_000_000
 
 
-class UploadError(ValueError):
+class SpaceError(Exception):
+    """The base of the errors of this Space."""
+
+
+class UploadError(SpaceError, ValueError):
     """An upload that is refused; its text is meant for the page."""
 
 
@@ -202,5 +206,5 @@ class RequestLimit:
         await send({"type": "http.response.body", "body": text})
 
 
-class _TooLargeError(Exception):
+class _TooLargeError(SpaceError):
     """A body that has passed the limit."""

@@ -93,18 +93,13 @@ def magt_bounds(
 
 def order_bounds(
     *,
-    track: str,
-    references: Any,
     predictions_a: Any,
     predictions_b: Any,
-    relations: Any = None,
-    negative_relation: str = "NA",
     unk: str = "error",
-    by: str = "rows",
-    judgments: Any = None,
     averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
     beta: float = 1.0,
     zero_division: float = 0.0,
+    **references: Any,
 ) -> dict[str, Any]:
     """The least and greatest F1 of system a minus F1 of system b over the answers to what either predicts.
 
@@ -113,8 +108,8 @@ def order_bounds(
 
     Args:
         predictions_a, predictions_b: the systems' predictions, as `predictions` of `score_track`.
-        track, references, relations, negative_relation, unk, by, judgments, averages, beta, zero_division: as
-            in `magt_bounds`.
+        unk, averages, beta, zero_division: as in `magt_bounds`.
+        references: what `read_units` takes: track, references, relations, negative_relation, by, judgments.
 
     Returns:
         `{average}_f1` (`fbeta`) and `macro_all_f1` -> (low, high), and `num_open`, the pairs they range over.
@@ -132,14 +127,7 @@ def order_bounds(
     Raises:
         TypeError, ValueError: as `magt_bounds`.
     """
-    units = read_units(
-        track=track,
-        references=references,
-        relations=relations,
-        negative_relation=negative_relation,
-        by=by,
-        judgments=judgments,
-    )
+    units = read_units(**references)
     options = checked_options(averages=averages, beta=beta, zero_division=zero_division)
     check_unk(units, unk)
     a, b = (read_unit_predictions(side, units).predicted for side in (predictions_a, predictions_b))

@@ -142,7 +142,7 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
             "`macro, all relations` over all."
         )
     if bounds := results.get("magt_bounds"):
-        parts.append(f"{BOUNDS_NOTE} {open_note(bounds)}.")
+        parts.append(f"{BOUNDS_NOTE} {open_note(bounds)}")
     parts.append(
         "What the numbers mean, a line for each truth; two numbers are comparable when their lines agree in "
         "everything but `v`:"

@@ -20,8 +20,8 @@ from tests.hub_server import HubServer
 
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("load", "score", "compare", "fine-tune", "own-corpus", "publish")),
-    "docs/systems-and-results.md",
+    *("docs/load.md", "docs/score.md", "docs/compare.md", "docs/unjudged.md", "docs/fine-tune.md"),
+    *("docs/own-corpus.md", "docs/publish.md", "docs/systems-and-results.md"),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")

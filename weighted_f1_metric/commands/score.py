@@ -114,7 +114,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     notes = _notes(scored, arguments)
     if bounds is not None:
         scores = {**scores, "magt_bounds": bounds}
-        notes += [BOUNDS_NOTE, f"{open_note(bounds)}."] if shown else []
+        notes += [BOUNDS_NOTE, open_note(bounds)] if shown else []
     print_scores(tables, notes, scores, arguments)
     if arguments.plots:
         from .figure_files import write_track_figures

@@ -199,7 +199,8 @@ def test_errors_derive_from_the_base_of_their_package_and_from_a_kind_of_python(
         if place.endswith(f": {base}"):
             assert parents == ["Exception"], place
         else:
-            assert parents[0] == base and parents[-1] in ("ValueError", "OSError"), place
+            assert parents[0] == base, place
+            assert parents[-1] in ("ValueError", "OSError"), place
     assert len(found) == 12
 
 

@@ -29,8 +29,6 @@ def test_the_weight_belongs_to_its_row():
     assert line(references=["b", "a"]) == line(references=["a", "b"]) != one
     with pytest.raises(ValueError, match="sample_weight"):
         signature(labels=["a"], data=data_fingerprint(["a", "b"]), sample_weight=[1, 5])
-    with pytest.raises(TypeError, match="None"):
-        signature(labels=["a"], data=None)
 
 
 def test_functions_differ_by_their_weights_not_by_their_names():

@@ -46,18 +46,17 @@ from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
-from .table import Table, percent
+from .table import Table, number, percent
 from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
 from .track_statistics import (
     TrackStatistics,
-    resolve_truths,
     statistics_of_units,
     track_statistics,
     truth_pairs,
 )
 from .tracks import ScoredTrack, score_track, score_units, scored_track
 from .trainer_hook import make_compute_metrics
-from .unit_predictions import UnitPredictions, predictions_of_ids, read_unit_predictions
+from .unit_predictions import UnitPredictions, read_unit_predictions
 from .units import TRACKS, TRUTH_NAMES, TRUTHS, Units, read_units, truth_name, unit_id_key
 from .unjudged.bounds import bounds_of_scored, magt_bounds, mean_bounds, order_bounds
 from .unjudged.estimation import Estimate, MagtEstimate, estimate_magt
@@ -116,6 +115,7 @@ __all__ = [
     "magt_bounds",
     "make_compute_metrics",
     "mean_bounds",
+    "number",
     "open_note",
     "order_bounds",
     "p_text",
@@ -131,7 +131,6 @@ __all__ = [
     "plot_pr_panels",
     "plot_relation_coverage",
     "pr_curve",
-    "predictions_of_ids",
     "randomization_test",
     "rank_intervals",
     "rank_systems",
@@ -143,7 +142,6 @@ __all__ = [
     "read_unit_predictions",
     "read_units",
     "reference_table",
-    "resolve_truths",
     "score_track",
     "score_units",
     "scored_track",

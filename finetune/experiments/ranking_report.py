@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hub_cards import as_text, markdown_table
-from weighted_f1_metric import RankAgreement, agreement_table, rank_systems, truth_name
+from weighted_f1_metric import RankAgreement, agreement_table, number, rank_systems, truth_name
 
 from ..report.report_tables import counted
 from .run_results import ALL_RELATIONS, TrackRuns
@@ -159,7 +159,7 @@ def between_truths(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]]
         for name in names
     }
     verdicts = [
-        [truth_name(convention), name, change.verdict, _tau_text(change.tau)]
+        [truth_name(convention), name, change.verdict, number(change.tau, ".2f")]
         for (convention, name), change in changes.items()
     ]
     cells = []
@@ -201,7 +201,7 @@ def between_averages(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str
         named = {f"{one}/{other}": change for (one, other), change in changes.items()}
         sentences.append(f"{under} ranking {_averages_verdict(named)}.")
         heading = f"**{truth_title(truth)}**\n\n" if truth else ""
-        taus = [[one, *(_tau_text(_tau(changes, one, other)) for other in keys)] for one in keys]
+        taus = [[one, *(number(_tau(changes, one, other)) for other in keys)] for one in keys]
         parts.append(heading + markdown_table(["Kendall's tau", *keys], taus))
         parts.append(_swaps_text(_swap_rows(named, tests, list(keys.values())), [], list(keys), ""))
     table = Table(
@@ -314,7 +314,3 @@ def _swaps_text(
         "Every pair of systems that swaps: the difference in points, with Holm's p, and between which "
         f"two the swap is significant.\n\n{markdown_table(header, rows, left=len(heading) + 1)}"
     )
-
-
-def _tau_text(tau: float | None) -> str:
-    return "-" if tau is None else f"{tau:.2f}"

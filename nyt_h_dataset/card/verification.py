@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hub_cards import markdown_table
+
 from .. import published
 from ..about import read_about
 from ..loading import load_nyt_h, mention_counts
@@ -79,12 +81,12 @@ class Verification:
 
     def to_markdown(self) -> str:
         """Return the checks and the report as two Markdown tables and a verdict."""
-        lines = ["| fact | published | here | | published in |", "| --- | ---: | ---: | --- | --- |"]
-        for c in self.checks:
-            state = "ok" if c.ok else "DIFFERS"
-            lines.append(f"| {c.name} | {c.published:,} | {c.here:,} | {state} | {c.source} |")
+        facts = [
+            [c.name, f"{c.published:,}", f"{c.here:,}", "ok" if c.ok else "DIFFERS", c.source]
+            for c in self.checks
+        ]
         there = "there, as printed" if self.has_example else "NOT FOUND"
-        lines.append(f"| record {published.EXAMPLE['instance_id']} | | | {there} | {published.README} |")
+        facts.append([f"record {published.EXAMPLE['instance_id']}", "", "", there, published.README])
         wrong = sum(not check.ok for check in self.checks)
         verdict = "This is the published copy: its counts and the record in the authors' README agree."
         if not self.has_example:
@@ -96,9 +98,9 @@ class Verification:
             verdict = f"This is not the published copy: {wrong} of {len(self.checks)} facts differ."
         if self.is_synthetic:
             verdict = f"This is a synthetic corpus; {wrong} of {len(self.checks)} facts differ from NYT-H."
-        lines += ["", verdict, "", "| this copy | |", "| --- | --- |"]
-        lines += [f"| {name} | {_shown(value)} |" for name, value in self.report.items()]
-        return "\n".join(lines)
+        checks = markdown_table(["fact", "published", "here", "", "published in"], facts)
+        report = [[name, _shown(value)] for name, value in self.report.items()]
+        return "\n\n".join([checks, verdict, markdown_table(["this copy", ""], report, left=2)])
 
 
 def _shown(value: object) -> str:

@@ -240,7 +240,7 @@ def test_the_command_prints_writes_and_says_it_by_its_exit_status(corpus, cache,
     words = ["verify", "--data_dir", str(corpus.path), "--cache_dir", str(cache), "--json", str(out)]
     assert main(words) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[0] == "| fact | published | here | | published in |"
+    assert printed.splitlines()[0].startswith("| fact | published | here |")
     assert "| twins | train: sentences 0, rows 0, mixed 0; validation: " in printed
     written = json.loads(out.read_text())
     assert written == verify_nyt_h(corpus.path, cache_dir=cache).to_json()

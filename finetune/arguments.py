@@ -419,7 +419,8 @@ PROMPT_FLAGS = {"representation": "masks", "classifier_head": "label_words"}
 
 
 def preset_flags(encoder: object, input_format: object = None) -> dict[str, Any]:
-    """Flags that have another value by default with this encoder, or with a pretrained one and this input.
+    """Return flags that have another value by default with this encoder, or with a pretrained one and this
+    input.
 
     >>> preset_flags("crcnn")["classifier_head"], preset_flags("pretrained", "markers")
     ('crcnn', {})

@@ -87,7 +87,8 @@ def space_metadata(
     description: str,
     login: bool = False,
 ) -> dict[str, Any]:
-    """The metadata of a Gradio Space; `description` has at most 60 characters; `login` with a Hub account.
+    """Return the metadata of a Gradio Space; `description` has at most 60 characters; `login` with a Hub
+    account.
 
     >>> space_metadata(title="T", sdk_version="6.0.0", app_file="app.py", tags=[], description="d")["sdk"]
     'gradio'
@@ -110,7 +111,7 @@ def space_metadata(
 
 
 def pinned_version(requirements: Path, package: str) -> str:
-    """The version in the line `package==version` of a requirements file.
+    """Return the version in the line `package==version` of a requirements file.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -125,7 +126,7 @@ def pinned_version(requirements: Path, package: str) -> str:
 
 
 def text_constant(path: Path, name: str) -> str:
-    """The text that a Python file assigns to `name` at its top level; the file is parsed, not run.
+    """Return the text that a Python file assigns to `name` at its top level; the file is parsed, not run.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -63,9 +63,9 @@ def staged_folder(
     place = Path(os.path.abspath(os.path.expanduser(out)))
     _check_place(place, overwrite=overwrite, replaceable=replaceable)
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
-        fresh, old = beside / "new", beside / "old"
+        fresh, old = temporary / "new", temporary / "old"
         fresh.mkdir()
         yield fresh
         _check_place(place, overwrite=overwrite, replaceable=replaceable)
@@ -73,11 +73,11 @@ def staged_folder(
             os.replace(place, old)
         os.replace(fresh, place)
     finally:
-        shutil.rmtree(beside)
+        shutil.rmtree(temporary)
 
 
 def folder_files(folder: str | os.PathLike[str]) -> dict[str, int]:
-    """Path -> bytes of every file that a push of this folder sends, sorted.
+    """Return path -> bytes of every file that a push of this folder sends, sorted.
 
     Caches and all that is hidden (.git, .env, ...) are left out, except `HIDDEN_SENT`.
 
@@ -130,7 +130,8 @@ def check_repo_id(repo_id: str) -> str:
 
 
 def check_folder(folder: str | os.PathLike[str], *, repo_type: str) -> dict[str, int]:
-    """`folder_files`, after checks: a card with readable metadata, and what each kind of repository needs.
+    """Return `folder_files`, after checks: a card with readable metadata, and what each kind of repository
+    needs.
 
     Raises:
         FileNotFoundError: no folder, or no README.md in it.

@@ -76,7 +76,7 @@ class Pushed:
     notes: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """What was done, for people."""
+        """Return what was done, for people."""
         state = "private" if self.private else "public"
         if not self.changed:
             done = f"Nothing to do: {self.url} ({state}) holds these {len(self.files)} files already."
@@ -200,7 +200,7 @@ def preview(
 
 
 def licence_of(repo_id: str, *, repo_type: str, api: HfApi | None = None) -> str | None:
-    """The licence that the card of a repository names; None when it names none or cannot be read."""
+    """Return the licence that the card of a repository names; None when it names none or cannot be read."""
     api = api or HfApi()
     try:
         info = _tried(
@@ -230,11 +230,11 @@ class _Push:
         self.api, self.waits = api or HfApi(), waits
 
     def ask(self, what: str, call: Callable[[], Result]) -> Result:
-        """The result of `call`, tried again after faults of the Hub."""
+        """Return the result of `call`, tried again after faults of the Hub."""
         return _tried(call, what=f"{what} {self.repo_type} {self.repo_id}", api=self.api, waits=self.waits)
 
     def repository(self) -> Any:
-        """What the Hub says of the repository; None when there is none that this account sees.
+        """Return what the Hub says of the repository; None when there is none that this account sees.
 
         Raises:
             ValueError: There is none, and its name is that of a repository of another type.
@@ -261,7 +261,9 @@ class _Push:
     def compared(
         self, revision: str, *, keep_metadata: Sequence[str]
     ) -> tuple[dict[str, Path | bytes], Changes]:
-        """Path -> content of what is sent, the manifest too; and how the repository at `revision` differs."""
+        """Return path -> content of what is sent, the manifest too; and how the repository at `revision`
+        differs.
+        """
         there = self.ask("list the files of", lambda: self._listed(revision))
         before = self._manifest(revision) if MANIFEST in there else {}
         contents: dict[str, Path | bytes] = {path: self.folder / path for path in self.files}
@@ -287,7 +289,7 @@ class _Push:
     def commit(
         self, contents: Mapping[str, Path | bytes], deleted: Sequence[str], message: str, parent: str
     ) -> str:
-        """The id of the commit."""
+        """Return the id of the commit."""
         # `upload_folder` would make several commits of a large folder.
         there = set(self._listed("main")) if deleted else set()
         operations: list[Any] = [

@@ -67,7 +67,7 @@ class Board:
         self.digits = HIDDEN_DIGITS if gold.is_hidden else DIGITS
 
     def about(self) -> str:
-        """The test set in one line, as Markdown."""
+        """Return the test set in one line, as Markdown."""
         line = next(iter(self.echo["bag2bag"]["signatures"].values()))
         version = next(part for part in line.split("|") if part.startswith("data:")).removeprefix("data:")
         date = f", of {self.gold.date}" if self.gold.date else ""
@@ -80,7 +80,7 @@ class Board:
         )
 
     def view(self, track: str, truth: str, sort_by: str) -> space.Page:
-        """The table and the picture of one track and truth."""
+        """Return the table and the picture of one track and truth."""
         choices = {"track": (track, TRACKS), "truth": (truth, TRUTH_NAMES), "sort_by": (sort_by, MEASURES)}
         for name, (value, known) in choices.items():
             if value not in known:
@@ -121,7 +121,7 @@ class Board:
         *,
         login: str = "",
     ) -> space.Page:
-        """Scores and keeps a submission; `login` is who sends it."""
+        """Score and keep a submission; `login` is who sends it."""
         record, counts = scored_submission(
             name=name,
             link=link,
@@ -168,7 +168,7 @@ def write_templates(gold: GoldData, folder: Path) -> dict[str, Path]:
 
 
 def build(board: Board, templates: Mapping[str, Path], *, can_login: bool = False) -> gr.Blocks:
-    """The page; with `can_login` who submits is known, and must be for a hidden test set."""
+    """Return the page; with `can_login` who submits is known, and must be for a hidden test set."""
 
     def view(track: str, truth: str, sort_by: str) -> tuple[str, str]:
         page = space.in_page(board.view)(track, truth, sort_by)
@@ -248,7 +248,7 @@ def _submit_tab(templates: Mapping[str, Path]) -> tuple[list[Any], Any, Any]:
 
 
 def main() -> None:
-    """Serves the page; host and port as Gradio reads them from the environment."""
+    """Serve the page; host and port as Gradio reads them from the environment."""
     repo_id = os.environ.get("LEADERBOARD_RESULTS_REPO")
     folder = os.environ.get("LEADERBOARD_RESULTS_DIR", "leaderboard-results")
     test_folder = os.environ.get("LEADERBOARD_TEST_DIR")

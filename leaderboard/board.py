@@ -37,7 +37,7 @@ Record = Mapping[str, Any]
 
 
 def records_of(records: Sequence[Record], *, track: str, truth: str, signature: str) -> list[Record]:
-    """The records of a track and truth that are comparable with `signature`, in their order."""
+    """Return the records of a track and truth that are comparable with `signature`, in their order."""
     return [
         record
         for record in records
@@ -48,7 +48,7 @@ def records_of(records: Sequence[Record], *, track: str, truth: str, signature: 
 
 
 def places(values: Sequence[float | None]) -> list[int | None]:
-    """The place of each value, 1 the largest; equal values share the better place, None has none.
+    """Return the place of each value, 1 the largest; equal values share the better place, None has none.
 
     >>> places([0.5, None, 0.7, 0.5])
     [2, None, 1, 2]
@@ -67,7 +67,7 @@ def board_html(
     echo: Mapping[str, Any],
     digits: int = 2,
 ) -> str:
-    """The table of one track and truth, the best by `sort_by` first, copying the distant labels last.
+    """Return the table of one track and truth, the best by `sort_by` first, copying the distant labels last.
 
     Places are those of the values as they are shown. A place under another average that differs by more than
     `MAX_PLACES_APART` is marked in its cell; the best value of a column is bold.
@@ -172,7 +172,7 @@ def _name(record: Record) -> object:
 
 
 def rank_figure(records: Sequence[Record], *, truth: str, sort_by: str, digits: int = 2) -> Figure | None:
-    """Rank against average, a line for each model; None with fewer than two models.
+    """Return rank against average, a line for each model; None with fewer than two models.
 
     Ranks are those among all records; the first `MAX_DRAWN` by `sort_by` are drawn.
     """

@@ -25,10 +25,10 @@ class Store(Protocol):
     """Where results are kept."""
 
     def records(self) -> list[Record]:
-        """All submissions, oldest first."""
+        """Return all submissions, oldest first."""
 
     def append(self, record: Any, counts: Any = None) -> None:
-        """Adds a submission."""
+        """Add a submission."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from .submission import flat_numbers
 
 
 def example_records(gold: GoldData) -> list[dict[str, Any]]:
-    """Records of the example systems on every track; they are shown and stored nowhere."""
+    """Return records of the example systems on every track; they are shown and stored nowhere."""
     records = []
     for track in TRACKS:
         for system in space.EXAMPLE_SYSTEMS:

@@ -37,7 +37,7 @@ class GoldData:
     date: str = ""
 
     def score(self, track: str, predictions: Any) -> dict[str, Any]:
-        """What `score_track` says of prediction records.
+        """Return what `score_track` says of prediction records.
 
         Raises:
             TypeError, ValueError: as `score_track`.
@@ -45,11 +45,11 @@ class GoldData:
         return self.scored(track, predictions).scores
 
     def unit_ids(self, track: str) -> list[str]:
-        """The ids that a submission to the track must have, in the order of the test set."""
+        """Return the ids that a submission to the track must have, in the order of the test set."""
         return list(dict.fromkeys(row[unit_id_key(track)] for row in self.references))
 
     def scored(self, track: str, predictions: Any) -> ScoredTrack:
-        """Prediction records scored; raises as `score`."""
+        """Return prediction records scored; raises as `score`."""
         return scored_track(
             track=track,
             references=self.references,
@@ -59,7 +59,7 @@ class GoldData:
         )
 
     def echo(self, track: str) -> dict[str, Any]:
-        """The scores of copying the distant labels, with the signatures of the track."""
+        """Return the scores of copying the distant labels, with the signatures of the track."""
         key = unit_id_key(track)
         nothing = [{key: unit, "pred": NEGATIVE_RELATION} for unit in self.unit_ids(track)]
         scores = self.score(track, nothing)
@@ -67,7 +67,7 @@ class GoldData:
 
 
 def read_gold_data(environment: Mapping[str, str] = os.environ) -> GoldData:
-    """The test set that the environment names.
+    """Return the test set that the environment names.
 
     `LEADERBOARD_TEST_DIR` is a folder with test.json and rel2id.json, `LEADERBOARD_TEST_REPO` a (private)
     dataset repository with these two files. Without either it is the made-up example.

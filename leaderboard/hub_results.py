@@ -42,7 +42,7 @@ class HubResults:
             LOGGER.exception("the repository of the results could not be looked at")
 
     def records(self) -> list[Record]:
-        """All submissions, oldest first, as the repository holds them now.
+        """Return all submissions, oldest first, as the repository holds them now.
 
         Raises:
             HfHubHTTPError, OSError: the repository cannot be read.
@@ -50,7 +50,7 @@ class HubResults:
         return self._records_at(self._head())
 
     def append(self, record: Mapping[str, Any], counts: Mapping[str, Any] | None = None) -> None:
-        """Adds a submission by one commit; where somebody else was faster, reads again and tries again.
+        """Add a submission by one commit; where somebody else was faster, reads again and tries again.
 
         Raises:
             UploadError: as `check_new` and `check_quota`.

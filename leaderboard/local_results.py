@@ -20,7 +20,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 def read_results(folder: Path, known: dict[tuple[str, int, int], Record | None]) -> list[Record]:
-    """The records in `folder`, oldest first; a file that is no record is logged and left out.
+    """Return the records in `folder`, oldest first; a file that is no record is logged and left out.
 
     Args:
         folder: holds a JSON file for each record.
@@ -52,11 +52,11 @@ class LocalResults:
         self._known: dict[tuple[str, int, int], Record | None] = {}
 
     def records(self) -> list[Record]:
-        """All submissions, oldest first."""
+        """Return all submissions, oldest first."""
         return read_results(self.folder, self._known)
 
     def append(self, record: Mapping[str, Any], counts: Mapping[str, Any] | None = None) -> None:
-        """Adds a submission, whole or not at all: the counts first, so that a record never lacks its own.
+        """Add a submission, whole or not at all: the counts first, so that a record never lacks its own.
 
         Raises:
             UploadError: as `check_new` and `check_quota`.

@@ -138,7 +138,7 @@ def mean_and_sd(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float 
 
 
 def flat_numbers(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
-    """The numbers of a result, without echo, lists and signatures."""
+    """Return the numbers of a result, without echo, lists and signatures."""
     return {key: value for key, value in scores.items() if value is None or isinstance(value, (int, float))}
 
 
@@ -217,17 +217,17 @@ def _is_owner(record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """A record as the text of its file."""
+    """Return a record as the text of its file."""
     return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def counts_text(counts: Mapping[str, Any]) -> str:
-    """Counts per bag as the text of their file, without blanks."""
+    """Return counts per bag as the text of their file, without blanks."""
     return json.dumps(counts, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def parse_record(text: str | bytes) -> Record:
-    """A record from the text of its file, checked: whoever may write to the results may have made it.
+    """Return a record from the text of its file, checked: whoever may write to the results may have made it.
 
     Of its scores those are kept that the board shows, and nothing but the keys of a record is kept.
 

@@ -36,7 +36,7 @@ class _Scope:
     num_new: int = 0
 
     def holds(self, number: int, negative: bool) -> bool:
-        """Whether the scope has the records of the file `number` that are negative, or that are not."""
+        """Return whether the scope has the negative records of the file `number`, or the others."""
         return number != self.without and (self.whole in (None, number) or not negative)
 
 

@@ -113,7 +113,7 @@ def decode_line(raw: bytes, where: str) -> dict[str, Any]:
 
 
 def kind(value: object) -> str:
-    """Type and beginning of a JSON value, for a message."""
+    """Return type and beginning of a JSON value, for a message."""
     return "null" if value is None else f"{type(value).__name__} {json.dumps(value)[:60]}"
 
 

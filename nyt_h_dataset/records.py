@@ -119,7 +119,7 @@ class _Text:
         return repr(self._window[self._at :][:_SHOWN]) if self.peek() else "the end of the file"
 
     def peek(self) -> str:
-        """The next character that is no white space; "" at the end of the file."""
+        """Return the next character that is no white space; "" at the end of the file."""
         while True:
             match = _SPACE.match(self._window, self._at)
             self._move(match.end() if match else self._at)

@@ -20,7 +20,7 @@ COMMANDS = (add_score_parser, add_estimate_parser, add_compare_parser, add_rank_
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser with all sub-commands."""
+    """Return the parser with all sub-commands."""
     parser = argparse.ArgumentParser(
         prog="weighted-f1",
         description="Scores of relation classification: the weighted F1 family, NYT-H tracks, significance, "

@@ -11,7 +11,7 @@ from .validation import is_integer, quoted
 
 
 def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
-    """Checks that every id is a str or an int.
+    """Check that every id is a str or an int.
 
     Raises:
         TypeError: one is not; the message names the first such row.
@@ -25,7 +25,7 @@ def check_ids(ids: Sequence[Any], key: str, name: str) -> None:
 
 
 def repeated_ids(ids: Sequence[Any]) -> list[Any]:
-    """The ids that occur more than once, in order.
+    """Return the ids that occur more than once, in order.
 
     >>> repeated_ids(["b", "a", "b", "a", "b", "c"])
     ['b', 'a']
@@ -45,7 +45,7 @@ Label = str | int
 
 
 def read_labels(values: Any, name: str) -> np.ndarray | list[str]:
-    """The labels as an integer array (num_rows,) or as a list of str.
+    """Return the labels as an integer array (num_rows,) or as a list of str.
 
     Args:
         values: a list, tuple, numpy array, torch tensor (any device), pyarrow array, pandas Series or column
@@ -137,7 +137,9 @@ def _read_list(values: list[Any] | tuple[Any, ...], name: str) -> np.ndarray | l
 
 
 def wrong_label(values: Iterable[Any], name: str) -> Exception:
-    """The error for the first of `values` that is no label, or is of another type than those before it."""
+    """Return the error for the first of `values` that is no label, or is of another type than those before
+    it.
+    """
     first_kind: str | None = None
     for position, value in enumerate(values):
         if hasattr(value, "detach"):
@@ -184,7 +186,7 @@ def _float_message(name: str, first: list[Any], position: int = 0) -> str:
 
 
 def read_label_set(values: Any, name: str) -> list[Label]:
-    """Distinct labels in the order given, all str or all int.
+    """Return distinct labels in the order given, all str or all int.
 
     Raises:
         TypeError: see `read_labels`.
@@ -203,7 +205,7 @@ def read_label_set(values: Any, name: str) -> list[Label]:
 
 
 def read_label(value: Any, name: str) -> Label:
-    """One label, a plain str or int.
+    """Return one label, a plain str or int.
 
     Raises:
         TypeError: it is neither.

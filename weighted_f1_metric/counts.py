@@ -134,7 +134,7 @@ class ClassCounts:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dict for `json.dumps`."""
+        """Return a plain dict for `json.dumps`."""
         return {
             "labels": list(self.labels),
             "true_positives": self.true_positives.tolist(),
@@ -147,7 +147,7 @@ class ClassCounts:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ClassCounts:
-        """The counts that `to_json` wrote.
+        """Return the counts that `to_json` wrote.
 
         Raises:
             TypeError: `values` is no mapping, `labels` no list, a count no number.
@@ -198,7 +198,7 @@ def class_counts(
     sample_weight: Any = None,
     outside: str = "error",
 ) -> ClassCounts:
-    """True positives, predicted count and support of every scored class.
+    """Return true positives, predicted count and support of every scored class.
 
     Args:
         predictions, references: one label a row, all str or all int: lists, numpy, torch or pyarrow arrays,

@@ -24,7 +24,7 @@ def family_from_counts(
     entropy_total: str = "all",
     per_class: bool = False,
 ) -> dict[str, Any]:
-    """The weighted F1 family from counts; see `f1_family` for the arguments and the result.
+    """Return the weighted F1 family from counts; see `f1_family` for the arguments and the result.
 
     >>> counts = class_counts(predictions=["a", "b"], references=["a", "a"])
     >>> family_from_counts(counts, averages="micro")
@@ -82,7 +82,7 @@ def f1_family(
     per_class: bool = False,
     signature: bool = False,
 ) -> dict[str, Any]:
-    """Precision, recall and F under every average: `{average}_{precision|recall|f1}` -> float in [0, 1].
+    """Return precision, recall and F of every average: `{average}_{precision|recall|f1}`, floats in [0, 1].
 
     The average of a measure is sum(w_i s_i) / sum(w_i) over the class scores, for each measure separately: an
     averaged F1 is never the harmonic mean of averaged precision and recall.
@@ -160,7 +160,7 @@ def f1_family(
 
 
 def depends_on_predictions(macro_over: str, labels: Any, groups: Any) -> str | None:
-    """Why a macro average over all labels depends on what is predicted; None where it does not.
+    """Return why a macro average over all labels depends on what is predicted; None where it does not.
 
     Raises:
         ValueError: an unknown `macro_over`.

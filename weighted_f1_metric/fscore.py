@@ -18,7 +18,7 @@ _LEAST = float(np.finfo(np.float64).tiny)
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray, zero_division: float) -> np.ndarray:
-    """numerator / denominator, and `zero_division` where the denominator is 0.
+    """Return numerator / denominator, and `zero_division` where the denominator is 0.
 
     >>> ratio(np.array([1, 0]), np.array([2, 0]), 0.0).tolist()
     [0.5, 0.0]
@@ -31,7 +31,7 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray, zero_division: float) 
 def class_scores(
     *, true_positives: Any, predicted: Any, support: Any, beta: float = 1.0, zero_division: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision, recall and F-beta of each class, three float64 arrays in [0, 1] shaped as the counts.
+    """Return precision, recall and F-beta of each class, three float64 arrays in [0, 1] shaped as the counts.
 
     precision = tp / predicted, recall = tp / support, F = (1 + beta^2) tp / (beta^2 support + predicted),
     which is the weighted harmonic mean of the two; beta = inf gives recall, beta = 0 precision. 0 / 0 is
@@ -90,7 +90,7 @@ def averaged_scores(
     zero_division: float = 0.0,
     macro_over: str = "supported",
 ) -> AveragedScores:
-    """The averages of precision, recall and F over the last axis of the counts.
+    """Return the averages of precision, recall and F over the last axis of the counts.
 
     Args:
         true_positives, predicted, support: (..., num_classes).
@@ -140,7 +140,7 @@ def averaged_scores(
 
 
 def measure_names(beta: float) -> tuple[str, str, str]:
-    """The names of the three measures; the last is "f1", or "fbeta" when beta is not 1."""
+    """Return the names of the three measures; the last is "f1", or "fbeta" when beta is not 1."""
     return ("precision", "recall", "f1" if beta == 1 else "fbeta")
 
 
@@ -153,7 +153,7 @@ def _zero_denominators(predicted: np.ndarray, support: np.ndarray, beta: float) 
 def average_scores(
     scores: Any, support: Any, average: Average, *, total: Any = None, zero_division: float = 0.0
 ) -> float | np.ndarray:
-    """The weighted mean of any per-class measure: [B]'s weighting does not depend on the measure.
+    """Return the weighted mean of any per-class measure: [B]'s weighting does not depend on the measure.
 
     Args:
         scores: one finite score per class, (..., num_classes), e.g. the AUC of each relation.

@@ -39,7 +39,7 @@ class Judgments:
 def sentence_groups(
     instance_ids: Sequence[Any], bag_ids: Sequence[Any], sentences: Sequence[Any] | None
 ) -> np.ndarray:
-    """The sentence that each row shows, (num_rows,) int64: twins share a number.
+    """Return the sentence that each row shows, (num_rows,) int64: twins share a number.
 
     Twins are rows of one bag with the same sentence, outer blanks aside; a row without a sentence is alone.
 
@@ -59,7 +59,7 @@ def sentence_groups(
 def read_answers(
     judgments: Any, *, instance_ids: Sequence[Any], relations: Sequence[str], group: np.ndarray
 ) -> Judgments:
-    """The judgments, checked, and spread to the twins of the rows that they name.
+    """Return the judgments, checked, and spread to the twins of the rows that they name.
 
     Args:
         judgments: records or columns with `instance_id`, `relation` (a positive one) and `answer` ("yes" or
@@ -138,7 +138,7 @@ def filled_labels(
     instance_ids: Sequence[Any],
     unk: int,
 ) -> np.ndarray:
-    """The labels of the rows (0 no, 1 yes, `unk`), those that are unk and were judged filled in.
+    """Return the labels of the rows (0 no, 1 yes, `unk`), those that are unk and were judged filled in.
 
     Raises:
         ValueError: a judgment that contradicts the `bag_label` of its row or of a twin.
@@ -160,7 +160,7 @@ def filled_labels(
 def judged_units(
     judgments: Judgments, *, row_unit: np.ndarray, group: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs with a yes and those answered with no, bool (num_units, num_relations) each.
+    """Return the pairs with a yes and those answered with no, bool (num_units, num_relations) each.
 
     A pair has a yes when one sentence of the unit has it, and is answered with no when all have a no.
     """

@@ -26,7 +26,8 @@ MAX_TABLE_CELLS = 1 << 16
 def count_labels(
     references: np.ndarray | list[str], predictions: np.ndarray | list[str], weights: np.ndarray | None
 ) -> tuple[list[Label], np.ndarray]:
-    """The labels that occur, sorted, and their true positives, predicted counts and supports (3, num_labels).
+    """Return the labels that occur, sorted, and their true positives, predicted counts and supports (3,
+    num_labels).
 
     Args:
         references, predictions: as `read_labels` returns them, equally long and of one kind.
@@ -124,7 +125,7 @@ def _count_codes(
 
 
 def scored_labels(values: list[Label], labels: Any, negative: Label | None, outside: str) -> list[Label]:
-    """The classes to score, in order; checks them against the labels that occur.
+    """Return the classes to score, in order; checks them against the labels that occur.
 
     Raises:
         TypeError: `labels` or `negative` of another type than the labels in the data.
@@ -171,7 +172,8 @@ def selected_counts(
     negative: Label | None,
     groups: Mapping[Any, Label] | None,
 ) -> tuple[tuple[Label, ...], np.ndarray]:
-    """The scored classes (the groups where given) and their counts (3, num_classes), out of all labels'.
+    """Return the scored classes (the groups where given) and their counts (3, num_classes), out of all
+    labels'.
 
     Raises:
         TypeError: groups of mixed type.

@@ -50,7 +50,7 @@ class RowSource:
 
 
 def is_table(rows: Any) -> bool:
-    """Whether `rows` are a table (records, columns, ...) rather than one column of labels.
+    """Return whether `rows` are a table (records, columns, ...) rather than one column of labels.
 
     >>> is_table([{"relation": "a"}]), is_table({"relation": ["a"]}), is_table(["a"])
     (True, True, False)
@@ -63,7 +63,7 @@ def is_table(rows: Any) -> bool:
 
 
 def row_source(rows: Any, name: str) -> RowSource:
-    """The rows, ready to be read.
+    """Return the rows, ready to be read.
 
     Raises:
         TypeError: no rows in any of the forms.
@@ -220,7 +220,7 @@ def _of_records(rows: Iterable[Any], name: str) -> RowSource:
 
 
 def read_columns(rows: Any, *, required: Sequence[str], optional: Sequence[str] = (), name: str) -> Columns:
-    """Key -> list of the values of all rows; an optional key that no row has is left out.
+    """Return key -> list of the values of all rows; an optional key that no row has is left out.
 
     Args:
         rows: records (mappings), a mapping of columns (lists, arrays, Dataset columns), a pandas or polars
@@ -259,7 +259,7 @@ def read_columns(rows: Any, *, required: Sequence[str], optional: Sequence[str] 
 
 
 def named_classes(values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """The values with class ids as names; what is no id of a name stays as it is.
+    """Return the values with class ids as names; what is no id of a name stays as it is.
 
     >>> named_classes([1, 0, "a", 7], ["NA", "a"])
     ['a', 'NA', 'a', 7]

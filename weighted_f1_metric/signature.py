@@ -94,7 +94,7 @@ def signature(
     groups: Mapping[Any, Label] | None = None,
     sample_weight: Any = None,
 ) -> str:
-    """The signature line of a score.
+    """Return the signature line of a score.
 
     Args:
         labels: the scored labels (for a track: the positive relations).
@@ -158,7 +158,7 @@ def signature(
 
 
 def parse_signature(line: str) -> Signature:
-    """The fields of a signature line.
+    """Return the fields of a signature line.
 
     Raises:
         TypeError: `line` is no string.
@@ -197,7 +197,7 @@ def parse_signature(line: str) -> Signature:
 
 
 def comparable(first: str, second: str) -> bool:
-    """Whether two signature lines agree in everything but `v`.
+    """Return whether two signature lines agree in everything but `v`.
 
     >>> line = signature(labels=["a"], data="0123456789ab")
     >>> comparable(line, line.replace("v:", "v:0."))
@@ -209,13 +209,15 @@ def comparable(first: str, second: str) -> bool:
 
 
 def label_hash(labels: Iterable[Label]) -> str:
-    """A short hash of a set of labels, 12 hex digits; ints and strings differ, the order does not matter."""
+    """Return a short hash of a set of labels, 12 hex digits; ints and strings differ, the order does not
+    matter.
+    """
     plain = [int(label) if is_integer(label) else str(label) for label in labels]
     return short_hash(sorted(plain, key=lambda label: (isinstance(label, str), label)))
 
 
 def data_fingerprint(rows: Any) -> str:
-    """A short fingerprint of reference rows, 12 hex digits.
+    """Return a short fingerprint of reference rows, 12 hex digits.
 
     The order of the rows does not matter, their number does; nor does the form: records, a dict of columns, a
     DataFrame, an Arrow table and a split of `load_nyt_h` (either config) with the same rows have one mark. Of
@@ -292,7 +294,7 @@ def _weights_mark(scheme: Callable[..., Any], num_classes: int) -> str:
 
 
 def short_hash(value: Any) -> str:
-    """The first 12 hex digits of the SHA-256 of `value` as canonical JSON."""
+    """Return the first 12 hex digits of the SHA-256 of `value` as canonical JSON."""
     return _digest(json.dumps(value, ensure_ascii=True))
 
 

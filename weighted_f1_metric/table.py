@@ -26,7 +26,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def markdown(self) -> str:
-        r"""The table in Markdown, its notes below.
+        r"""Return the table in Markdown, its notes below.
 
         >>> print(Table(["F1", "a|b"], [["micro", "50.00"]], notes=["One run."]).markdown())
         | F1 | a\|b |
@@ -43,7 +43,7 @@ class Table:
         return "\n".join([*table, *([""] if notes else []), *notes])
 
     def aligned(self) -> str:
-        """The table in columns of one width, for a terminal.
+        """Return the table in columns of one width, for a terminal.
 
         >>> print(Table(["F1", "a"], [["micro", "50.00"], ["macro", "7.50"]]).aligned())
         F1         a
@@ -58,7 +58,7 @@ class Table:
         )
 
     def latex(self) -> str:
-        r"""The table as a `tabular` with the rules of the package booktabs.
+        r"""Return the table as a `tabular` with the rules of the package booktabs.
 
         >>> print(Table(["F1", "a_b"], [["micro", "50 %"]]).latex())
         \begin{tabular}{lr}
@@ -84,19 +84,19 @@ class Table:
         )
 
     def csv(self) -> str:
-        """The table as comma-separated lines."""
+        """Return the table as comma-separated lines."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.header, *self.rows])
         return text.getvalue().removesuffix("\n")
 
     def rendered(self, form: str) -> str:
-        """The table in one of FORMATS; only Markdown has the notes below it."""
+        """Return the table in one of FORMATS; only Markdown has the notes below it."""
         writers = {"markdown": self.markdown, "table": self.aligned, "latex": self.latex, "csv": self.csv}
         return writers[form]()
 
 
 def escaped(text: str) -> str:
-    r"""Text for a cell in Markdown: one line, bars (and the escapes of bars) escaped.
+    r"""Return text for a cell in Markdown: one line, bars (and the escapes of bars) escaped.
 
     >>> escaped("a|b\n c")
     'a\\|b c'
@@ -114,7 +114,7 @@ LATEX_SIGNS = {
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text for LaTeX: one line, its special characters escaped.
+    r"""Return text for LaTeX: one line, its special characters escaped.
 
     >>> latex_escaped("a_b & c ± 1")
     'a\\_b \\& c $\\pm$ 1'
@@ -123,7 +123,7 @@ def latex_escaped(text: str) -> str:
 
 
 def percent(value: float | None, sd: float | None = None, *, digits: int = 2) -> str:
-    """A fraction in percent, with its standard deviation where there is one; "-" for none.
+    """Return a fraction in percent, with its standard deviation where there is one; "-" for none.
 
     >>> percent(0.12345), percent(0.5, 0.01, digits=1), percent(None)
     ('12.35', '50.0 ± 1.0', '-')
@@ -134,7 +134,7 @@ def percent(value: float | None, sd: float | None = None, *, digits: int = 2) ->
 
 
 def number(value: float | None, form: str = ".4f") -> str:
-    """A number in a format; "-" for none.
+    """Return a number in a format; "-" for none.
 
     >>> number(0.12345), number(2, "+.1f"), number(None)
     ('0.1235', '+2.0', '-')

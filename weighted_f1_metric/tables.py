@@ -24,7 +24,7 @@ def track_table(
     sd: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Any] | None = None,
 ) -> str:
-    """A Markdown table of the F scores in percent: one row an average, one column a ground truth.
+    """Return a Markdown table of the F scores in percent: one row an average, one column a ground truth.
 
     Args:
         scores: what `score_track` returns, or means over several runs under the same keys.
@@ -58,7 +58,7 @@ def averages_by_truth(
     sd: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Any] | None = None,
 ) -> Table:
-    """The table that `track_table` writes."""
+    """Return the table that `track_table` writes."""
     reference = scores.get("echo") if echo is None else echo
     measure = "fbeta" if any(str(key).endswith("_fbeta") for key in scores) else "f1"
     prefixes = [prefix for prefix in TRUTHS if f"{prefix}_macro_all_{measure}" in scores]
@@ -86,7 +86,7 @@ def averages_by_truth(
 
 
 def interval(ends: Sequence[float]) -> str:
-    """Both ends of an interval in percent.
+    """Return both ends of an interval in percent.
 
     >>> interval((0.3875, 0.7154))
     '(38.8 to 71.5)'
@@ -96,7 +96,7 @@ def interval(ends: Sequence[float]) -> str:
 
 
 def bounded(bounds: Mapping[str, Any] | None, key: str) -> str:
-    """What stands behind a MAGT score: a blank and its bounds, or nothing where there are none.
+    """Return the bounds of a MAGT score in brackets after a blank; nothing where there are none.
 
     >>> bounded({"micro_f1": (0.3875, 0.7154)}, "micro_f1"), bounded(None, "micro_f1")
     (' (38.8 to 71.5)', '')
@@ -111,7 +111,8 @@ BOUNDS_NOTE = (
 
 
 def open_note(bounds: Mapping[str, Any]) -> str:
-    """How many predictions the bounds of MAGT wait for, and for how many a twin holds the answer; a line.
+    """Return how many predictions the bounds of MAGT wait for, and for how many a twin holds the answer; a
+    line.
 
     Args:
         bounds: what `magt_bounds` returns.
@@ -130,7 +131,7 @@ def measures_table(
     *,
     bounds: Mapping[str, Any] | None = None,
 ) -> Table:
-    """The table of precision, recall and F in percent, a row an average.
+    """Return the table of precision, recall and F in percent, a row an average.
 
     Args:
         scores: what `f1_family` or `score_track` returns.
@@ -171,7 +172,8 @@ def measures_table(
 
 
 def classes_table(per_class: Mapping[Any, Mapping[str, Any]], *, title: str = "class") -> Table:
-    """The table of the classes: precision, recall and F in percent, support, predictions; largest first.
+    """Return the table of the classes: precision, recall and F in percent, support, predictions; largest
+    first.
 
     Args:
         per_class: `per_class` of `f1_family`.
@@ -194,7 +196,8 @@ def classes_table(per_class: Mapping[Any, Mapping[str, Any]], *, title: str = "c
 
 
 def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -> list[str]:
-    """The averages of a truth in `scores`, macro over all relations aside: [B]'s in its order, then others.
+    """Return the averages of a truth in `scores`, macro over all relations aside: [B]'s in its order, then
+    others.
 
     >>> average_names({"magt_macro_f1": 0.5, "magt_micro_f1": 0.5, "magt_ds_scope_n^0_f1": 0.5}, "magt")
     ['micro', 'macro']
@@ -212,7 +215,8 @@ def average_names(scores: Mapping[str, Any], prefix: str, measure: str = "f1") -
 
 
 def track_notes(scores: Mapping[str, Any]) -> list[str]:
-    """What is said under the table of a track: how many units and predictions there are, what is undefined.
+    """Return what is said under the table of a track: how many units and predictions there are, what is
+    undefined.
 
     Args:
         scores: what `score_track` returns.
@@ -229,7 +233,7 @@ def track_notes(scores: Mapping[str, Any]) -> list[str]:
 
 
 def twins_note(scores: Mapping[str, Any]) -> str:
-    """How many rows are twins."""
+    """Return how many rows are twins."""
     return (
         f"{scores['num_twins']} of {scores['num_units']} rows are twins: the same sentence of the same "
         "bag stands in more than one row."

@@ -30,12 +30,12 @@ class PairEvents:
 
     @classmethod
     def from_matrix(cls, pairs: np.ndarray) -> PairEvents:
-        """The pairs that are True in a bool array (num_units, num_relations)."""
+        """Return the pairs that are True in a bool array (num_units, num_relations)."""
         unit, relation = np.nonzero(pairs)
         return cls(unit.astype(np.int64), relation.astype(np.int64))
 
     def summed(self, group_of_unit: np.ndarray, num_groups: int, num_relations: int) -> np.ndarray:
-        """How many events each group of units has, (num_groups, num_relations) int64."""
+        """Return how many events each group of units has, (num_groups, num_relations) int64."""
         cells = group_of_unit[self.unit] * num_relations + self.relation
         return np.bincount(cells, minlength=num_groups * num_relations).reshape(num_groups, num_relations)
 
@@ -82,7 +82,8 @@ class TrackStatistics:
     predictions: UnitPredictions
 
     def bag_counts(self, prefix: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """True positives, predicted, support (num_bags, num_relations) and N (num_bags,) per bag, int64.
+        """Return true positives, predicted, support (num_bags, num_relations) and N (num_bags,) per bag,
+        int64.
 
         Rows are in the order of `units.bag_ids`; summed over the first axis they give `class_counts(prefix)`.
         """
@@ -91,7 +92,7 @@ class TrackStatistics:
     def summed(
         self, prefix: str, group_of_unit: np.ndarray, num_groups: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """True positives, predicted, support and N, summed over the units of each group."""
+        """Return true positives, predicted, support and N, summed over the units of each group."""
         truth = self.truths[prefix]
         shape = (group_of_unit, num_groups, len(self.units.relations))
         total = np.bincount(group_of_unit, self.unit_total, num_groups).astype(np.int64)
@@ -99,7 +100,7 @@ class TrackStatistics:
         return true_positives, truth.predicted.summed(*shape), truth.gold.summed(*shape), total
 
     def class_counts(self, prefix: str) -> ClassCounts:
-        """The counts of all units under one truth."""
+        """Return the counts of all units under one truth."""
         one_group = np.zeros(self.units.num_units, dtype=np.int64)
         true_positives, predicted, support, total = self.summed(prefix, one_group, 1)
         return ClassCounts(
@@ -134,7 +135,7 @@ def track_statistics(
 def statistics_of_units(
     units: Units, predictions: UnitPredictions, prefixes: Sequence[str]
 ) -> TrackStatistics:
-    """The per-unit statistics of predictions that are aligned with `units` already."""
+    """Return the per-unit statistics of predictions that are aligned with `units` already."""
     return TrackStatistics(
         units=units,
         unit_total=np.maximum(units.distant.sum(axis=1), 1).astype(np.int64),
@@ -144,7 +145,8 @@ def statistics_of_units(
 
 
 def truth_pairs(prefix: str, units: Units) -> tuple[np.ndarray, np.ndarray]:
-    """The gold pairs of a truth and the pairs whose predictions count, bool (num_units, num_relations).
+    """Return the gold pairs of a truth and the pairs whose predictions count, bool (num_units,
+    num_relations).
 
     A pair without a yes and with an unk is no candidate of the MAGT truths (only reached with unk="exclude").
     A judged yes about another relation than the unit's DS relations is gold under "magt" alone.
@@ -167,7 +169,8 @@ def _truth_statistics(prefix: str, units: Units, predicted: np.ndarray) -> Truth
 
 
 def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple[str, ...]:
-    """The prefixes to score; "auto": all three when every positive row was judged, "dsgt" when none was.
+    """Return the prefixes to score; "auto": all three when every positive row was judged, "dsgt" when none
+    was.
 
     Raises:
         TypeError: `truths` is no prefix and no collection of them.
@@ -206,7 +209,8 @@ def resolve_truths(truths: str | Sequence[str], unk: str, units: Units) -> tuple
 def unit_records(
     track: str, predictions: Any, references: Any
 ) -> tuple[list[Any], list[Any], Sequence[str] | None]:
-    """Prediction and reference records, one a unit and in the same order; and the names of the relations.
+    """Return prediction and reference records, one a unit and in the same order; and the names of the
+    relations.
 
     A prediction becomes {id, pred (list), score_names, score_values}, a reference {id, rows}. The names by
     id, the negative one included, are those that came with the references, or None.
@@ -295,7 +299,7 @@ def _prediction_record(identifier: str, pred: Any, scores: Any) -> dict[str, Any
 def track_arguments(
     track: str, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The `predictions` and `references` of `score_track` from the stored records."""
+    """Return the `predictions` and `references` of `score_track` from the stored records."""
     key = unit_id_key(track)
     rows = [
         {**row, "instance_id": _given_id(row["instance_id"]), "bag_id": _given_id(row["bag_id"])}

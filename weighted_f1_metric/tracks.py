@@ -66,7 +66,7 @@ def score_track(
     entropy_total: str = "all",
     per_class: bool = False,
 ) -> dict[str, Any]:
-    """All measures of a system on a track, under each ground truth.
+    """Return all measures of a system on a track, under each ground truth.
 
     | prefix | gold (unit, relation) pairs | which predictions of r count |
     | --- | --- | --- |
@@ -168,7 +168,7 @@ def scored_track(
     judgments: Any = None,
     **options: Any,
 ) -> ScoredTrack:
-    """A system scored on a track; arguments and errors as `score_track`, whose result is its `scores`.
+    """Return a system scored on a track; arguments and errors as `score_track`, whose result is its `scores`.
 
     >>> rows = [{"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "yes"}]
     >>> scored = scored_track(
@@ -197,7 +197,7 @@ def score_units(
     unk: str = "error",
     **options: Any,
 ) -> ScoredTrack:
-    """A system scored on units that are read already, as several systems or epochs share them.
+    """Return a system scored on units that are read already, as several systems or epochs share them.
 
     Args:
         units: from `read_units`.
@@ -231,7 +231,7 @@ def checked_options(
     entropy_total: str = "all",
     per_class: bool = False,
 ) -> tuple[dict[str, Any], tuple[int, ...], bool]:
-    """The options of the family, the cut-offs K, and whether scores of classes are wanted, checked.
+    """Return the options of the family, the cut-offs K, and whether scores of classes are wanted, checked.
 
     Raises:
         TypeError, ValueError: as `score_track`.
@@ -269,7 +269,7 @@ def _ranking_of_truths(
 def scores_of_statistics(
     statistics: TrackStatistics, *, per_class: bool = False, **family: Any
 ) -> dict[str, Any]:
-    """The family under every prefix, from per-unit statistics; options as in `family_from_counts`."""
+    """Return the family under every prefix, from per-unit statistics; options as in `family_from_counts`."""
     result: dict[str, Any] = {}
     undefined: list[str] = []
     zero_division = family.get("zero_division", 0.0)
@@ -293,7 +293,7 @@ def scores_of_statistics(
 
 
 def unit_numbers(units: Units, predicted: np.ndarray) -> dict[str, int | None]:
-    """How many units and pairs there are, and how many predictions a human refused or nobody judged."""
+    """Return the numbers of units and pairs, and of predictions that a human refused or nobody judged."""
     answered = (units.distant | units.judged) & ~units.unjudged
     refused = predicted & answered & ~units.confirmed
     unjudged = predicted & ~answered & ~units.confirmed
@@ -309,7 +309,7 @@ def unit_numbers(units: Units, predicted: np.ndarray) -> dict[str, int | None]:
 
 
 def track_signatures(units: Units, prefixes: Sequence[str], *, unk: str, **family: Any) -> dict[str, str]:
-    """Prefix -> signature line."""
+    """Return prefix -> signature line."""
     data = data_fingerprint(units.rows)
     return {
         prefix: signature(

@@ -23,7 +23,7 @@ from .weighting import AVERAGES, Average
 
 
 def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
-    """The label names in id order.
+    """Return the label names in id order.
 
     >>> read_label_names({"1": "b", "0": "a"})
     ['a', 'b']
@@ -51,7 +51,7 @@ def read_label_names(id2label: Mapping[Any, str] | Sequence[str]) -> list[str]:
 
 
 def unpacked(eval_prediction: Any) -> tuple[Any, Any]:
-    """Predictions and label ids of an evaluation; batches that were kept apart are joined.
+    """Return predictions and label ids of an evaluation; batches that were kept apart are joined.
 
     Raises:
         TypeError: neither an EvalPrediction nor a pair.
@@ -72,7 +72,7 @@ def unpacked(eval_prediction: Any) -> tuple[Any, Any]:
 
 
 def joined_batches(batches: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, Any]:
-    """The rows of (predictions, label ids) batches as one."""
+    """Return the rows of (predictions, label ids) batches as one."""
     outputs = np.concatenate([_array(_logits_of(batch)) for batch, _ in batches])
     label_ids = [own for _, own in batches]
     if any(own is None for own in label_ids):
@@ -108,8 +108,8 @@ def _array(values: Any) -> np.ndarray:
 
 
 def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any]:
-    """Logits (num_rows, num_labels) float64 or predicted ids (num_rows,) int64; and the label ids as they
-    are.
+    """Return logits (num_rows, num_labels) float64 or predicted ids (num_rows,) int64; and the label ids as
+    they are.
 
     Raises:
         TypeError: neither an EvalPrediction nor a pair.
@@ -141,7 +141,7 @@ def read_outputs(eval_prediction: Any, num_labels: int) -> tuple[np.ndarray, Any
 def read_labels_and_rows(
     label_ids: Any, num_labels: int, *, with_rows: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labels and the row ids, (num_rows,) int64 each; without row ids the second is empty.
+    """Return the labels and the row ids, (num_rows,) int64 each; without row ids the second is empty.
 
     Raises:
         TypeError: labels that are no integers.
@@ -183,7 +183,7 @@ def read_labels_and_rows(
 
 
 def relation_scores(logits: np.ndarray, kind: str) -> np.ndarray:
-    """Scores from logits, (num_rows, num_labels): "softmax", "sigmoid" or "identity".
+    """Return scores from logits, (num_rows, num_labels): "softmax", "sigmoid" or "identity".
 
     >>> relation_scores(np.array([[0.0, 0.0]]), "softmax").tolist()
     [[0.5, 0.5]]
@@ -219,7 +219,7 @@ class ReferenceSplit:
 
 
 def read_splits(references: Any, judgments: Any, **inputs: Any) -> list[ReferenceSplit]:
-    """The splits, with their row ids counted on from one to the next.
+    """Return the splits, with their row ids counted on from one to the next.
 
     Args:
         references: see `make_compute_metrics`.
@@ -271,7 +271,7 @@ def _judgments_by_split(
 
 
 def split_of_rows(rows: np.ndarray, splits: list[ReferenceSplit]) -> tuple[ReferenceSplit, np.ndarray]:
-    """The split that the row ids are from, and the position of each row in it.
+    """Return the split that the row ids are from, and the position of each row in it.
 
     Raises:
         ValueError: ids of no split or of several, there twice, or not all there.
@@ -322,7 +322,7 @@ def make_compute_metrics(
     judgments: Any = None,
     ks: Sequence[int] = DEFAULT_KS,
 ) -> Callable[..., dict[str, float]]:
-    """A function for the Trainer's `compute_metrics`: an EvalPrediction in, a flat dict of floats out.
+    """Return a function for the Trainer's `compute_metrics`: an EvalPrediction in, a flat dict of floats out.
 
     Without `track` the dict is the family of `f1_family` over the label ids. With `references` and `track`
     it is what `score_track` returns for the split whose rows were evaluated: the keys with the prefixes and

@@ -29,7 +29,7 @@ class UnitPredictions:
 
 
 def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
-    """The predictions of every unit, in the order of the units.
+    """Return the predictions of every unit, in the order of the units.
 
     Where twins are joined (`by="sentences"`) a unit gets the union of the relations that its rows get, and
     per relation the highest score.
@@ -61,7 +61,7 @@ def read_unit_predictions(predictions: Any, units: Units) -> UnitPredictions:
 def predictions_of_ids(
     units: Units, predicted: np.ndarray, scores: np.ndarray | None = None
 ) -> UnitPredictions:
-    """The predictions of every unit, from arrays (num_ids, num_relations) in the order of `units.ids`.
+    """Return the predictions of every unit, from arrays (num_ids, num_relations) in the order of `units.ids`.
 
     Ids that share a unit give it the union of their relations, and per relation their highest score.
     """

@@ -22,7 +22,8 @@ BAG_LABELS = ("no", "yes", "unk")  # by id, as in bag_label2id.json
 
 
 def truth_name(truth: str) -> str:
-    """What readers call a truth prefix; other texts, as "" of scores without a track, stay as they are.
+    """Return what readers call a truth prefix; other texts, as "" of scores without a track, stay as they
+    are.
 
     >>> truth_name("magt_ds_scope"), truth_name("test_magt")
     ('MAGT (DS scope)', 'test_magt')
@@ -31,7 +32,7 @@ def truth_name(truth: str) -> str:
 
 
 def unit_id_key(track: str) -> str:
-    """The key by which predictions and references name a unit of a track.
+    """Return the key by which predictions and references name a unit of a track.
 
     >>> unit_id_key("bag2bag"), unit_id_key("bag2sent")
     ('bag_id', 'instance_id')
@@ -100,7 +101,7 @@ def read_units(
     by: str = "rows",
     judgments: Any = None,
 ) -> Units:
-    """The units of a track from its reference records and judgments, checked.
+    """Return the units of a track from its reference records and judgments, checked.
 
     >>> rows = [
     ...     {"instance_id": "i0", "bag_id": "b0", "relation": "born_in", "bag_label": "no"},
@@ -214,7 +215,7 @@ def read_units(
 
 
 def check_relations(relations: Any, negative_relation: Any) -> tuple[str, ...]:
-    """The positive relations in id order, distinct strings without the negative one.
+    """Return the positive relations in id order, distinct strings without the negative one.
 
     Args:
         relations: names in order, or a mapping name -> id (rel2id), which may hold the negative one.

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def quoted(values: Iterable[Any], limit: int = 5) -> str:
-    """The first `limit` values as text, and how many there are in all when some are left out.
+    """Return the first `limit` values as text, and how many there are in all when some are left out.
 
     >>> quoted(["b", "a"])
     "'b', 'a'"
@@ -23,7 +23,7 @@ def quoted(values: Iterable[Any], limit: int = 5) -> str:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """`value` when it is one of `choices`.
+    """Return `value` when it is one of `choices`.
 
     Raises:
         ValueError: it is not; the message lists the choices.
@@ -37,7 +37,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def check_real(name: str, value: Any, *, low: float, high: float) -> float:
-    """`value` as a float in [low, high].
+    """Return `value` as a float in [low, high].
 
     Raises:
         TypeError: it is not a real number (bool counts as none).
@@ -57,7 +57,7 @@ def check_real(name: str, value: Any, *, low: float, high: float) -> float:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """`value` when it is True or False.
+    """Return `value` when it is True or False.
 
     Raises:
         TypeError: it is anything else.
@@ -68,7 +68,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether `value` is an int or a numpy integer; a bool is neither.
+    """Return whether `value` is an int or a numpy integer; a bool is neither.
 
     >>> [is_integer(value) for value in (3, True, 3.0, "3")]
     [True, False, False, False]

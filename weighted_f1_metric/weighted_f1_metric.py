@@ -123,7 +123,7 @@ class WeightedF1Metric(evaluate.Metric):
         )
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
-        """Adds a batch. Default config: one int or str label a row on both sides, equally many.
+        """Add a batch. Default config: one int or str label a row on both sides, equally many.
 
         Track configs: predictions (the unit's id, `pred`, optionally `scores`) and the references of exactly
         these units, each in any form that `score_track` takes; a bag must come whole.
@@ -159,7 +159,7 @@ class WeightedF1Metric(evaluate.Metric):
         super().add_batch(predictions=batch[0], references=batch[1], **kwargs)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
-        """Adds one label pair, or on a track one prediction record and the reference record(s) of its unit.
+        """Add one label pair, or on a track one prediction record and the reference record(s) of its unit.
 
         Raises:
             TypeError, ValueError: as `add_batch`.
@@ -173,7 +173,8 @@ class WeightedF1Metric(evaluate.Metric):
             self.add_batch(predictions=[prediction], references=[reference], **kwargs)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> Any:
-        """The result over `predictions` and `references`, or over all that was added; options as `_compute`.
+        """Return the result over `predictions` and `references`, or over all that was added; options as
+        `_compute`.
 
         Raises:
             TypeError, ValueError: as `add_batch`; nothing to score at all.

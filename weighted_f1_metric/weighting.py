@@ -27,24 +27,24 @@ Average = str | Scheme
 
 
 def support_weights(support: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """n_i: the scheme "weighted"."""
+    """Return n_i: the scheme "weighted"."""
     return support
 
 
 def dodrans_weights(support: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """n_i^(3/4): the scheme "dodrans" (Latin for three quarters)."""
+    """Return n_i^(3/4): the scheme "dodrans" (Latin for three quarters)."""
     return support**0.75
 
 
 def entropy_weights(support: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """-n_i log(n_i / N), written n_i log(N / n_i): the scheme "entropy"; 0 for a class with all rows."""
+    """Return -n_i log(n_i / N) = n_i log(N / n_i): the scheme "entropy"; 0 for a class with all rows."""
     supported = support > 0
     odds = np.divide(total, support, out=np.ones_like(support), where=supported)
     return support * np.log(odds)
 
 
 def macro_weights(support: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """1 for each class with support: the scheme "macro"."""
+    """Return 1 for each class with support: the scheme "macro"."""
     return (support > 0).astype(np.float64)
 
 
@@ -57,7 +57,7 @@ NAMED_SCHEMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def named_averages(averages: Average | Sequence[Average] | Mapping[str, Average]) -> dict[str, Average]:
-    """Result name -> average, from one average, several, or a mapping that names them.
+    """Return result name -> average, from one average, several, or a mapping that names them.
 
     A function is named after itself; a lambda has no name of its own and needs the mapping.
 
@@ -116,7 +116,7 @@ def _check_name(average: Any) -> str:
 
 
 def exponent(average: str) -> float:
-    """The a of a scheme written "n^a".
+    """Return the a of a scheme written "n^a".
 
     >>> exponent("n^0.25")
     0.25
@@ -139,7 +139,7 @@ def exponent(average: str) -> float:
 
 
 def class_weights(support: Any, average: Average, *, total: Any = None) -> np.ndarray:
-    """The unnormalised weights of the classes, float64, in the shape of `support` (..., num_classes).
+    """Return the unnormalised weights of the classes, float64, in the shape of `support` (..., num_classes).
 
     Args:
         support: n_i per class on the last axis, >= 0; leading axes hold e.g. resamples.
@@ -207,7 +207,7 @@ def _called_weights(scheme: Scheme, support: np.ndarray) -> np.ndarray:
 
 
 def check_desiderata(weights: Any, support: Any) -> dict[str, bool]:
-    """Which of [B]'s desiderata the normalised weights meet: {"D0": bool, "D1": bool, "D2": bool}.
+    """Return which of [B]'s desiderata the normalised weights meet: {"D0": bool, "D1": bool, "D2": bool}.
 
     With w the weights divided by their sum, over the classes with support:
 

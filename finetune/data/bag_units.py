@@ -58,7 +58,7 @@ class Bags:
         return np.diff(self.starts)
 
     def restricted_to(self, usable: np.ndarray) -> Bags:
-        """The bags with these rows only, less those that have none of them; `usable` is bool by row."""
+        """Return the bags with these rows only, without bags that lose all; `usable` is bool by row."""
         bag_of_row = np.repeat(np.arange(len(self)), self.sizes)
         kept = usable[self.rows]
         sizes = np.bincount(bag_of_row[kept], minlength=len(self))
@@ -103,7 +103,8 @@ def bags_of_one(*, row_names: Sequence[str], labels: np.ndarray) -> Bags:
 
 
 def label_sets(bags: Bags, *, labels: np.ndarray, num_labels: int, negative_id: int) -> np.ndarray:
-    """The relations of each bag's rows, int8, shape (num_bags, num_labels): 1 or 0, the negative one -100.
+    """Return the relations of each bag's rows, int8, shape (num_bags, num_labels): 1 or 0, the negative one
+    -100.
 
     The negative relation has no score of its own: it is what remains where all others are 0.
 

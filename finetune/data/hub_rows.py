@@ -57,7 +57,8 @@ def read_hub(
     equal_spans: str = "error",
     with_na: bool = False,
 ) -> RelationData:
-    """A dataset that `load_dataset` takes, by name or folder, with train and test and perhaps validation.
+    """Return a dataset that `load_dataset` takes, by name or folder, with train and test and perhaps
+    validation.
 
     `sentence` is a text, with character offsets, or a list of tokens, with token offsets; both half-open, -1
     for an entity that has no place. `relation` is a ClassLabel, the same in all splits, or a string.

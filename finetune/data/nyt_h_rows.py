@@ -9,7 +9,7 @@ from .relation_rows import RelationData, relation_data
 
 
 def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
-    """NYT-H: train with its sampled NA rows, validation and test; "na", all NA rows, when asked for.
+    """Return NYT-H: train with its sampled NA rows, validation and test; "na", all NA rows, when asked for.
 
     Raises:
         FileNotFoundError: The folder or a file is not there.

@@ -19,7 +19,8 @@ DEFAULT_FRACTION = 0.1
 
 
 def with_validation(data: RelationData, *, fraction: float | None, seed: int) -> RelationData:
-    """The data with a validation split: its own, or one taken from train by entity pair, said in `notes`.
+    """Return the data with a validation split: its own, or one taken from train by entity pair, said in
+    `notes`.
 
     Args:
         data: The data.
@@ -64,7 +65,8 @@ def with_validation(data: RelationData, *, fraction: float | None, seed: int) ->
 
 
 def validation_rows(rows: RelationRows, *, fraction: float, seed: int) -> np.ndarray:
-    """Which rows to take, bool, shape (num_rows,): pairs in seeded order while they fit into the share.
+    """Return which rows to take, bool, shape (num_rows,): pairs in seeded order while they fit into the
+    share.
 
     The order of head and tail does not matter: a pair and its reverse are on one side. At least one pair
     stays. The choice does not depend on the order of the rows.
@@ -174,7 +176,7 @@ def with_na_sample(data: RelationData, *, num_rows: int, whole_bags: bool) -> Re
 
 
 def unseen_rows(rows: RelationRows, train: RelationRows) -> list[int]:
-    """Positions of the rows whose entity pair and sentence are not together in train."""
+    """Return positions of the rows whose entity pair and sentence are not together in train."""
     seen = set(zip(train.entity_pairs, train.sentences, strict=True))
     pairs = zip(rows.entity_pairs, rows.sentences, strict=True)
     return [position for position, pair in enumerate(pairs) if pair not in seen]

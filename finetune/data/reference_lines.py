@@ -64,7 +64,8 @@ TRAINED: Mapping[str, Callable[[str, Span, Span], Changed]] = {
 
 
 def changed_data(data: RelationData, name: str) -> RelationData:
-    """The data with every sentence changed as TRAINED[name] says; a row without both entities stays as it is.
+    """Return the data with every sentence changed as TRAINED[name] says; a row without both entities stays as
+    it is.
 
     Ids, labels and references are those of the data, so that scores are comparable.
     """
@@ -85,7 +86,8 @@ def _changed_rows(rows: RelationRows, change: Callable[[str, Span, Span], Change
 
 
 def majority_relation(data: RelationData) -> str:
-    """The most frequent positive relation of the training rows; of equally frequent ones the first label.
+    """Return the most frequent positive relation of the training rows; of equally frequent ones the first
+    label.
 
     Raises:
         ValueError: No training row has a positive relation.
@@ -122,7 +124,7 @@ def untrained_records(data: RelationData, *, track: str) -> dict[str, list[dict[
 
 
 def type_pair_relations(data: RelationData) -> dict[tuple[str, str], str] | None:
-    """(head type, tail type) -> the most frequent relation of the training rows that have them.
+    """Return (head type, tail type) -> the most frequent relation of the training rows that have them.
 
     Of equally frequent relations the first label, the negative one last. None for data without types.
     """

@@ -235,7 +235,7 @@ def _check(record: RelationRecord, *, equal_spans: str, may_be_missing: bool) ->
 
 
 def joined(tokens: Sequence[Any], *, spans: Sequence[tuple[str, Any, Any]]) -> tuple[str, list[Span]]:
-    """Tokens with blanks between them, and the half-open token spans as character spans.
+    """Return tokens with blanks between them, and the half-open token spans as character spans.
 
     Args:
         tokens: Strings.

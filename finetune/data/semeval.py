@@ -34,7 +34,7 @@ LABEL = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)*(\(e1,e2\)|\(e2,e1\))?")
 
 
 def read_semeval2010(data_dir: str) -> RelationData:
-    """SemEval-2010 Task 8: directed labels; e1 is the head and e2 the tail; no validation split.
+    """Return SemEval-2010 Task 8: directed labels; e1 is the head and e2 the tail; no validation split.
 
     Raises:
         FileNotFoundError: A file is not there.

@@ -36,7 +36,7 @@ BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{"
 def read_tacred(
     data_dir: str, *, negative_relation: str | None = None, equal_spans: str = "error"
 ) -> RelationData:
-    """TACRED, TACREV or Re-TACRED: train.json, test.json and, where there is one, dev.json.
+    """Return TACRED, TACREV or Re-TACRED: train.json, test.json and, where there is one, dev.json.
 
     The subject is the head. Tokens are joined by blanks. Bracket tokens (-LRB- and the like) become brackets,
     as in the code of [D], where they are tokenized word by word instead. The label list is that of all

@@ -180,7 +180,8 @@ def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list
 def max_sequence_length(
     *, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig, requested: int | None
 ) -> int:
-    """The number of tokens a row may have: `requested`, or what encoder and tokenizer can read, at most 512.
+    """Return the number of tokens a row may have: `requested`, or what encoder and tokenizer can read, at
+    most 512.
 
     Raises:
         ValueError: `requested` is more than the encoder can read.
@@ -212,7 +213,8 @@ def build_classifier(
     multi_label: bool = False,
     tokens_per_chunk: int = TOKENS_PER_CHUNK,
 ) -> RelationClassifier:
-    """A classifier on the encoder, which has a row for every token; its head depends on torch's seed only.
+    """Return a classifier on the encoder, which has a row for every token; its head depends on torch's seed
+    only.
 
     Raises:
         ValueError: The representation does not go with the input or the encoder, or the pooling is unknown.

@@ -28,7 +28,8 @@ READY = ("nyt_h", "semeval2010", "tacred")
 def read_label_words(
     path: str | None, *, label_names: Sequence[str], data: str
 ) -> dict[str, tuple[str, ...]]:
-    """The words of each relation, in the order of `label_names`; other relations of the file are not used.
+    """Return the words of each relation, in the order of `label_names`; other relations of the file are not
+    used.
 
     Args:
         path: The file; None for the one that comes with this package for the data.
@@ -103,12 +104,12 @@ def _parsed(text: str, where: str) -> dict[str, tuple[str, ...]]:
 
 
 def words_fingerprint(words: Mapping[str, Sequence[str]]) -> str:
-    """16 hex digits that change with any word."""
+    """Return 16 hex digits that change with any word."""
     return hashlib.sha256(json.dumps(dict(words)).encode()).hexdigest()[:16]
 
 
 def word_id(tokenizer: PreTrainedTokenizerBase, word: str) -> int | None:
-    """The id of the one token that the word is behind a blank; None where it is several, or unknown."""
+    """Return the id of the one token that the word is after a blank; None where it is several, or unknown."""
     ids = tokenizer(f" {word}", add_special_tokens=False, split_special_tokens=True)["input_ids"]
     return ids[0] if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else None
 

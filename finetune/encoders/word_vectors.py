@@ -158,7 +158,8 @@ WORD = (
 def word_tokenizer(
     *, sentences: Sequence[str], spans: np.ndarray, vectors: WordVectors | None = None
 ) -> tuple[PreTrainedTokenizerFast, int]:
-    """A fast tokenizer for the words of these sentences and those with a vector; how many ids training lacks.
+    """Return a fast tokenizer for the words of these sentences and those with a vector; how many ids training
+    lacks.
 
     Give the training sentences and no others: a word that only a test sentence has is unknown, unless the
     vectors know it. Words are lower-cased, as GloVe's are, unless the vectors were made with case. Ids: 0

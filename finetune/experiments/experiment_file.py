@@ -93,7 +93,7 @@ class Experiment:
         return [*argv, "--seeds", *map(str, self.seeds)]
 
     def as_file(self) -> dict[str, Any]:
-        """The same experiment as the content of a file, nothing left to defaults or to other places."""
+        """Return the experiment as the content of a file, nothing left to defaults or to other places."""
         systems = [
             {"name": system.name, "tracks": list(system.tracks), **system.flags} for system in self.systems
         ]

@@ -91,7 +91,9 @@ class _Points:
                 self.coverage.setdefault(truth, {}).setdefault(system, []).append(covered)
 
     def curve_rows(self, runs: TrackRuns) -> list[Row]:
-        """For CSV: points of the curve of every seed, exact ones, spread over the candidates found."""
+        """Return rows for CSV: points of the curve of every seed, exact ones, spread over the candidates
+        found.
+        """
         rows = []
         for (convention, truth), systems in self.curves.items():
             for system, curves in systems.items():
@@ -113,7 +115,9 @@ class _Points:
         return rows
 
     def coverage_rows(self, runs: TrackRuns) -> list[Row]:
-        """For CSV: relations that the first k candidates cover, and the correct ones of them, by seed."""
+        """Return rows for CSV: relations that the first k candidates cover, and the correct ones of them, by
+        seed.
+        """
         return [
             {
                 "truth": truth,

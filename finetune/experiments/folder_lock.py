@@ -20,7 +20,7 @@ PATIENCE = 5.0
 
 @contextmanager
 def locked(folder: Path, *, patience: float | None = None) -> Iterator[int]:
-    """A file descriptor that holds the folder for this command and the runs that inherit it.
+    """Yield a file descriptor that holds the folder for this command and the runs that inherit it.
 
     The system lets go of it when the last of them has ended, however it ended. A folder that was made here
     and in which nothing was written is deleted after a fault.

@@ -94,7 +94,7 @@ def agreement_of(runs: TrackRuns) -> RankAgreement:
 def swap_rows(
     runs: TrackRuns, first: tuple[str, str], second: tuple[str, str], change: RankingChange
 ) -> list[Row]:
-    """CSV: a row for each swapped pair of two measures (truth, name), or one without names."""
+    """Return rows for CSV: one for each swapped pair of two measures (truth, name), or one without names."""
     shared = {
         "track": runs.track,
         "truth_1": first[0],
@@ -146,7 +146,7 @@ def ranks_table(runs: TrackRuns, tests: PairTests) -> Table | None:
 
 
 def between_truths(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]] | None:
-    """[A]'s question: a table, and sentences for each convention of MAGT; None without both truths."""
+    """Return [A]'s question: a table, and sentences for each convention of MAGT; None without both truths."""
     conventions = [truth for truth in runs.truths if truth != "dsgt"]
     if not tests or "dsgt" not in runs.truths or not conventions:
         return None
@@ -184,7 +184,7 @@ def between_truths(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]]
 
 
 def between_averages(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str]] | None:
-    """[B]'s question: a table, and a sentence for each truth; None for a single system."""
+    """Return [B]'s question: a table, and a sentence for each truth; None for a single system."""
     if not tests:
         return None
     agreement = agreement_of(runs)

@@ -281,8 +281,8 @@ def found_launcher(text: str) -> list[str]:
         raise ValueError(f"`--launcher` {text!r}: {error}.") from error
     if not words:
         return []
-    beside = str(Path(sys.executable).parent)
-    program = shutil.which(words[0], path=beside) or shutil.which(words[0])
+    folder = str(Path(sys.executable).parent)
+    program = shutil.which(words[0], path=folder) or shutil.which(words[0])
     if program is None:
         raise ValueError(f"`--launcher`: the program {words[0]!r} is not found; give its path.")
     return [program, *words[1:]]

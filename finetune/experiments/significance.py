@@ -110,7 +110,7 @@ class _Exchanges:
         self.records = {system: runs.records(system, runs.seeds[0]) for system in runs.systems}
 
     def p_values(self, a: str, b: str) -> tuple[dict[str, float], str | None]:
-        """Key -> p-value, or none and the reason."""
+        """Return key -> p-value, or none and the reason."""
         without = [system for system in (a, b) if self.records[system] is None]
         if without:
             return {}, f"{without[0]} has no predictions of its only seed, and one seed has no spread"
@@ -175,7 +175,7 @@ def method(runs: TrackRuns) -> str:
 
 
 def pairs_table(runs: TrackRuns, tests: PairTests) -> Table | None:
-    """[B]'s Tables 3 and 4: the first system, a, against each of the others; in the CSV every pair.
+    """Return [B]'s Tables 3 and 4: the first system, a, against each of the others; in the CSV every pair.
 
     None for a single system.
     """

@@ -41,7 +41,8 @@ class Table:
 
 
 def csv_text(rows: Sequence[Row]) -> str:
-    r"""The rows as CSV with a header; None is an empty field, floats are written so that they read back.
+    r"""Return the rows as CSV with a header; None is an empty field, floats are written so that they read
+    back.
 
     >>> csv_text([{"system": "a,b", "mean": 0.1, "sd": None}])
     'system,mean,sd\n"a,b",0.1,\n'
@@ -82,7 +83,9 @@ def truth_title(truth: str) -> str:
 
 
 def table_6(runs: TrackRuns) -> Table:
-    """[A]'s Table 6: precision, recall and F1 as macro averages over all relations, AUC and prevalence."""
+    """Return [A]'s Table 6: precision, recall and F1 as macro averages over all relations, AUC and
+    prevalence.
+    """
     columns = {
         "P": "macro_all_precision",
         "R": "macro_all_recall",
@@ -102,7 +105,7 @@ def table_6(runs: TrackRuns) -> Table:
 
 
 def table_7(runs: TrackRuns) -> Table | None:
-    """[A]'s Table 7: precision among the first K candidates; None where no system has scores."""
+    """Return [A]'s Table 7: precision among the first K candidates; None where no system has scores."""
     cutoffs = _cutoffs(runs)
     if not cutoffs:
         return None
@@ -124,7 +127,9 @@ def averages_table(runs: TrackRuns) -> Table:
 
 
 def gaps_table(runs: TrackRuns) -> Table | None:
-    """DSGT - MAGT of every F1, by system: mean and sd of the seeds' own gaps; None without both truths."""
+    """Return DSGT - MAGT of every F1, by system: mean and sd of the seeds' own gaps; None without both
+    truths.
+    """
     conventions = [truth for truth in runs.truths if truth != "dsgt"]
     if "dsgt" not in runs.truths or not conventions:
         return None
@@ -168,7 +173,7 @@ def gaps_table(runs: TrackRuns) -> Table | None:
 
 
 def label_table(tracks: Sequence[TrackRuns], data: RelationData) -> Table:
-    """[B]'s Table 1 for the labels of the test split, by unit and truth."""
+    """Return [B]'s Table 1 for the labels of the test split, by unit and truth."""
     statistics: dict[str, dict[str, Any]] = {}
     for runs in tracks:
         for name, labels in _labels(runs, data):

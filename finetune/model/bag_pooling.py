@@ -57,7 +57,7 @@ def score_activation(*, bag_pooling: str | None, multi_label: bool) -> str:
 
 
 def certain_negative(num_labels: int, *, negative_id: int, activation: str) -> torch.Tensor:
-    """Outputs that say P(negative relation) = 1, float32, shape (num_labels,).
+    """Return outputs that say P(negative relation) = 1, float32, shape (num_labels,).
 
     >>> certain_negative(3, negative_id=0, activation="identity").tolist()
     [1.0, 0.0, 0.0]
@@ -69,7 +69,8 @@ def certain_negative(num_labels: int, *, negative_id: int, activation: str) -> t
 
 
 def with_negative_logit(logits: torch.Tensor, *, negative_id: int) -> torch.Tensor:
-    """Logits of separate sigmoids in which the negative relation is as likely as the best other one is not.
+    """Return logits of separate sigmoids in which the negative relation is as likely as the best other one is
+    not.
 
     >>> with_negative_logit(torch.tensor([[9.0, -2.0, 0.5]]), negative_id=0).tolist()
     [[-0.5, -2.0, 0.5]]
@@ -110,7 +111,7 @@ def training_logits(
             num_labels).
         negative_id: The negative relation's label id.
         multi_label: Whether relations are predicted separately.
-        num_labels: How many columns are labels, where others stand behind them, which are pooled as the
+        num_labels: How many columns are labels, where others follow, which are pooled as the
             labels are; default: all. Not with `multi_label`.
 
     Raises:
@@ -145,7 +146,7 @@ def prediction_scores(
     negative_id: int,
     multi_label: bool = False,
 ) -> torch.Tensor:
-    """Outputs of each bag, shape (num_bags, num_labels), to be read by `score_activation`.
+    """Return outputs of each bag, shape (num_bags, num_labels), to be read by `score_activation`.
 
     `one` is the row that decides: if the best relation of any row is positive, the row with the highest
     positive probability among those, else the row with the highest probability of the negative relation.
@@ -297,7 +298,7 @@ def score_in_chunks(
 
 
 def chunk_slices(lengths: list[int], *, tokens_per_chunk: int) -> list[tuple[int, int, int]]:
-    """First row, end and width of each chunk of rows that are sorted by falling length.
+    """Return first row, end and width of each chunk of rows that are sorted by falling length.
 
     >>> chunk_slices([16, 9, 8, 8, 3], tokens_per_chunk=32)
     [(0, 2, 16), (2, 5, 8)]

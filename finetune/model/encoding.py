@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def kept_slices(
     *, num_tokens: int, head: tuple[int, int], tail: tuple[int, int], budget: int
 ) -> tuple[tuple[int, int], ...] | None:
-    """Half-open slices of the token sequence to keep, or None when both entities do not fit.
+    """Return half-open slices of the token sequence to keep, or None when both entities do not fit.
 
     A sequence that fits is kept whole. Otherwise one window is cut around both entities, with the room left
     over shared between the two sides. Only when the stretch from the first entity to the end of the last is
@@ -119,7 +119,7 @@ class EncodedRows:
         return self.status <= RowStatus.WINDOWED
 
     def counts(self) -> dict[str, int]:
-        """Rows by what happened to them, for reports: keys num_rows, num_windowed, num_tokens_cut, ..."""
+        """Return how many rows met what, for reports: keys num_rows, num_windowed, num_tokens_cut, ..."""
         by_status = np.bincount(self.status, minlength=len(RowStatus))
         return {
             "num_rows": len(self),

@@ -127,7 +127,7 @@ class EntityInput:
 
     @property
     def is_prompt(self) -> bool:
-        """Whether a prompt with masks stands behind the sentence."""
+        """Whether a prompt with masks follows the sentence."""
         return self.name == "prompt"
 
     @property
@@ -160,7 +160,8 @@ class EntityInput:
         return (types[0] not in self.head_types) + (types[1] not in self.tail_types)
 
     def pieces(self, types: tuple[str, str] | None = None) -> Four:
-        """What stands in front of the head, after it, in front of the tail, after it: tokens and words.
+        """Return what stands in front of the head, after it, in front of the tail, after it: tokens and
+        words.
 
         New tokens stand for themselves, everything else is words for the tokenizer. A type that training
         did not see gets the untyped token; an empty type adds no words.

@@ -41,10 +41,10 @@ def unit_losses(
     slots: SlotWords | None = None,
     restricted_over: int | None = None,
 ) -> torch.Tensor:
-    """Cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
+    """Return cross-entropy of each unit, float32, shape (num_units,); 0 where the label is -100.
 
     Labels with a column for each label belong to separate sigmoids: the loss of a unit is then the sum of the
-    binary cross-entropies of its labels, less those that are -100.
+    binary cross-entropies of its labels, without those that are -100.
 
     Args:
         logits: Shape (num_units, num_labels).
@@ -92,7 +92,8 @@ CLASSIFIER_HEADS = ("linear", "mlp", "crcnn", "type_restriction")
 
 
 def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
-    """An encoder of this config without a pooling layer, where the architecture lets one leave it away.
+    """Return an encoder of this config without a pooling layer, where the architecture lets one leave it
+    away.
 
     With `language_model` it has the head of the masked language model too.
     """
@@ -116,7 +117,8 @@ def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor
 
 
 def mention_maximum(states: torch.Tensor, entity_spans: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
-    """The maximum over the head's own tokens and over the tail's, one after another: (rows, 2 * hidden).
+    """Return the maximum over the head's own tokens and over the tail's, one after another: (rows, 2 *
+    hidden).
 
     Args:
         states: Final states, shape (rows, width, hidden).
@@ -148,7 +150,7 @@ def own_tokens(entity_spans: torch.Tensor, width: int) -> tuple[torch.Tensor, to
 
 
 def segment_ids(entity_spans: torch.Tensor, width: int) -> torch.Tensor:
-    """0 for other tokens, 1 for the head's and 2 for the tail's: int64, (rows, width).
+    """Return 0 for other tokens, 1 for the head's and 2 for the tail's: int64, (rows, width).
 
     Where the two share tokens the shorter entity, which would be hidden otherwise, has them (the tail when
     both are as long).
@@ -204,7 +206,7 @@ def classifier_head(
 
 
 def dropout_of(config: object) -> float:
-    """The dropout in front of a classifier, under the name that the architecture gives it; else 0.1."""
+    """Return the dropout before a classifier, under the name that the architecture gives it; else 0.1."""
     for name in ("classifier_dropout", "hidden_dropout_prob", "hidden_dropout", "dropout"):
         value = getattr(config, name, None)
         if value is not None:
@@ -331,7 +333,7 @@ class RelationClassifier(PreTrainedModel):
 
         Args:
             *rows: As in `represent`; behind them `type_pairs`, where types restrict the relations.
-            for_loss: Whether what the loss needs besides stands behind: with label words the logits of the
+            for_loss: Whether columns that the loss needs follow: with label words the logits of the
                 masks' words (`SlotWords.outputs`), with "type_restriction" that of the detector.
         """
         pooled = self.represent(*rows[:4])
@@ -357,13 +359,13 @@ class RelationClassifier(PreTrainedModel):
         labels: torch.Tensor | None = None,
         return_dict: bool = True,
     ) -> SequenceClassifierOutput | tuple:
-        """Outputs of the units over all labels, and the loss when labels are given.
+        """Return outputs of the units over all labels, and the loss when labels are given.
 
         A unit is a row, or with `bag_sizes` a bag. A row without usable entities (entity start -1) is surely
         negative and does not count in the loss; in a bag it takes no part, and a bag of such rows is like
         such a row; so is, but in training, a row whose types allow no relation. In training with labels the
         outputs of bags are the logits of the loss, pooled for their labels, and what else the loss needs
-        stands behind (see `score_rows`); otherwise `loss` is the cross-entropy of the relations alone.
+        follows (see `score_rows`); otherwise `loss` is the cross-entropy of the relations alone.
 
         Args:
             input_ids: Token ids, shape (rows, length).

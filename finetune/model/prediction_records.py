@@ -34,7 +34,8 @@ def require_finite(logits: np.ndarray) -> None:
 
 
 def scores_of(outputs: np.ndarray, *, activation: str) -> np.ndarray:
-    """Scores from a model's outputs, float64, shape (num_units, num_labels), rounded as they are written.
+    """Return scores from a model's outputs, float64, shape (num_units, num_labels), rounded as they are
+    written.
 
     Args:
         outputs: Shape (num_units, num_labels).
@@ -100,7 +101,8 @@ DEFAULT_THRESHOLD = 0.5
 
 
 def best_threshold(*, scores: np.ndarray, gold: np.ndarray) -> float:
-    """The threshold with the highest micro F1 over all pairs of unit and relation; a score at it counts.
+    """Return the threshold with the highest micro F1 over all pairs of unit and relation; a score at it
+    counts.
 
     It is one of the scores; of several equally good ones the highest, which predicts least. Where no pair is
     gold every threshold is as bad, and DEFAULT_THRESHOLD is returned.

@@ -46,7 +46,7 @@ class SlotWords:
 
     @classmethod
     def of(cls, label_word_ids: Sequence[Sequence[int]]) -> SlotWords:
-        """From the token ids of each label's words, shape (num_labels, 5).
+        """Return one from the token ids of each label's words, shape (num_labels, 5).
 
         >>> SlotWords.of([[4, 9], [4, 2]])
         SlotWords(ids=[[4], [2, 9]], places=[[0, 1], [0, 0]])
@@ -65,7 +65,7 @@ class SlotWords:
 
         Args:
             vocabulary_logits: What the language model says at the masks, shape (rows, 5, num_tokens).
-            with_slots: Whether the logits of the masks' words stand behind, mask after mask.
+            with_slots: Whether the logits of the masks' words follow, mask after mask.
 
         Returns:
             Shape (rows, num_labels), or with slots (rows, num_columns).
@@ -117,7 +117,9 @@ def states_at_masks(states: torch.Tensor, input_ids: torch.Tensor, mask_id: int)
 
 
 def vocabulary_logits(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
-    """What a masked language model's head makes of final states: its layers behind the encoder, in turn."""
+    """Return what a masked language model's head makes of final states: its layers behind the encoder, in
+    turn.
+    """
     for layer in model.children():
         if layer is not model.base_model:
             states = layer(states)

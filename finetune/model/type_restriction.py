@@ -121,7 +121,7 @@ class TypeRelations:
 
     @classmethod
     def learnt(cls, *, types: Iterable[Types], labels: np.ndarray, negative_id: int) -> TypeRelations:
-        """From the training rows.
+        """Return the restriction from the training rows.
 
         Args:
             types: Head types and tail types of each row, see `type_names`.
@@ -150,16 +150,17 @@ class TypeRelations:
 
     @classmethod
     def of(cls, lists: Iterable[Sequence]) -> TypeRelations:
-        """From what `as_lists` gave."""
+        """Return the restriction from what `as_lists` gave."""
         rows = [(str(head), str(tail), tuple(relations)) for head, tail, relations in lists]
         return cls(tuple((head, tail) for head, tail, _ in rows), tuple(own for _, _, own in rows))
 
     def as_lists(self) -> list[list]:
-        """[head type, tail type, label ids] of each pair: what a config holds."""
+        """Return [head type, tail type, label ids] of each pair: what a config holds."""
         return [[*pair, list(own)] for pair, own in zip(self.pairs, self.relations, strict=True)]
 
     def entries(self, num_labels: int) -> np.ndarray:
-        """A number for every relation of a pair, counted up, else -1: int32, shape (num_pairs, num_labels).
+        """Return a number for every relation of a pair, counted up, else -1: int32, shape (num_pairs,
+        num_labels).
 
         >>> TypeRelations((("a", "b"), ("a", "c")), ((1, 2), (2,))).entries(3).tolist()
         [[-1, 0, 1], [-1, -1, 2]]
@@ -179,7 +180,8 @@ class TypeRelations:
         return [self._positions[pair] for pair in _products(types) if pair in self._positions]
 
     def pairs_of(self, types: Sequence[Types]) -> PairIds:
-        """The known pairs of every row; one whose types training has not seen with a relation has none.
+        """Return the known pairs of every row; one whose types training has not seen with a relation has
+        none.
 
         Args:
             types: Head types and tail types of each row, see `type_names`.
@@ -190,7 +192,8 @@ class TypeRelations:
         return PairIds(ids=ids, starts=_starts(counts))
 
     def counts(self, types: Sequence[Types], *, labels: np.ndarray, negative_id: int) -> dict[str, int]:
-        """Rows by how many candidates they have, and those whose relation is none of them, for reports.
+        """Return rows by how many candidates they have, and those whose relation is none of them, for
+        reports.
 
         >>> relations = TypeRelations((("a", "b"),), ((1, 2),))
         >>> relations.counts([("a", "b"), ("a", "c")], labels=np.array([0, 1]), negative_id=0)
@@ -276,7 +279,7 @@ class TypeRestrictionHead(nn.Module):
     ) -> torch.Tensor:
         """Return the logits of the labels, shape (rows, num_labels).
 
-        With `with_detector` the detector's logit stands behind them. A row without candidates has -CERTAIN
+        With `with_detector` the detector's logit follows them. A row without candidates has -CERTAIN
         for every relation and log(1 - d) for the negative one.
 
         Args:

@@ -88,7 +88,7 @@ class WordTable(nn.Module):
         self.trained = nn.Parameter(torch.empty(num_words - num_fixed, width))
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Vectors of the words, shape (*ids.shape, width)."""
+        """Return vectors of the words, shape (*ids.shape, width)."""
         num_fixed = len(self.fixed)
         if not num_fixed:
             return nn.functional.embedding(ids, self.trained)
@@ -168,7 +168,7 @@ class WordEncoder(PreTrainedModel):
         attention_mask: torch.Tensor,
         entity_starts: torch.Tensor,
     ) -> BaseModelOutputWithPooling:
-        """States of the words and the vector of each sentence.
+        """Return states of the words and the vector of each sentence.
 
         Args:
             input_ids: Token ids, shape (rows, length).
@@ -217,13 +217,15 @@ class WordEncoder(PreTrainedModel):
         return ahead + back.gather(1, turned.expand(-1, -1, back.shape[2]))
 
     def attention_weights(self, states: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        """Share of each word in the sentence's vector, float32, shape (rows, length); a row sums to one."""
+        """Return share of each word in the sentence's vector, float32, shape (rows, length); a row sums to
+        one.
+        """
         scores = self.attention(torch.tanh(states)).squeeze(-1).float()
         return scores.masked_fill(~words, torch.finfo(scores.dtype).min).softmax(dim=1)
 
 
 def windows(vectors: torch.Tensor, width: int) -> torch.Tensor:
-    """Each word's vector with those of its neighbours, zeros beyond the ends.
+    """Return each word's vector with those of its neighbours, zeros beyond the ends.
 
     >>> windows(torch.tensor([[[1.0], [2.0]]]), 3).tolist()
     [[[0.0, 1.0, 2.0], [1.0, 2.0, 0.0]]]
@@ -234,7 +236,8 @@ def windows(vectors: torch.Tensor, width: int) -> torch.Tensor:
 
 
 def piecewise_maximum(states: torch.Tensor, pieces: torch.Tensor, num_pieces: int) -> torch.Tensor:
-    """Maximum over the words of each piece, shape (rows, num_pieces * width); 0 where a piece is empty.
+    """Return maximum over the words of each piece, shape (rows, num_pieces * width); 0 where a piece is
+    empty.
 
     Args:
         states: Shape (rows, length, width).

@@ -128,7 +128,8 @@ def false_alarms(records: Sequence[Mapping[str, Any]], *, negative_relation: str
 
 
 def mean_false_alarms(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Mean over the seeds of what `false_alarms` gives; `sd` (ddof = 1) of the share, None for one seed.
+    """Return mean over the seeds of what `false_alarms` gives; `sd` (ddof = 1) of the share, None for one
+    seed.
 
     >>> one, two = ({"num_units": 4, "share": s, "relations": {"born": s}} for s in (0.25, 0.75))
     >>> mean_false_alarms([one, two])["relations"]
@@ -152,7 +153,8 @@ PARTS = ("seen", "unseen")
 def scores_by_seen_pairs(
     *, data: RelationData, track: str, records: Sequence[dict[str, Any]], **scoring: Any
 ) -> dict[str, dict[str, float | int | None]]:
-    """The numbers of the units whose entity pair is among the training rows ("seen"), and of the others.
+    """Return the numbers of the units whose entity pair is among the training rows ("seen"), and of the
+    others.
 
     A unit is a row or, on bag2bag, a bag. The training rows are those of the train split with its negative
     rows, without what went into the validation split. A part without units has `num_units` 0 and no scores.

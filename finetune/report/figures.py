@@ -75,7 +75,7 @@ def _family_figures(data: RelationData, runs: Sequence[Sequence[Mapping[str, Any
 def seen_pairs_results(
     *, data: RelationData, track: str, runs: Sequence[Sequence[dict[str, Any]]], **scoring: Any
 ) -> dict[str, dict[str, Any]]:
-    """ "seen" and "unseen" -> `num_units`, and `mean` and `sd` over the seeds of every number.
+    """Return "seen" and "unseen" -> `num_units`, and `mean` and `sd` over the seeds of every number.
 
     A part without units has empty `mean` and `sd`. Arguments as for `scores_by_seen_pairs`.
     """
@@ -92,7 +92,9 @@ def seen_pairs_results(
 
 
 def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict[str, dict[str, Any] | None]:
-    """ "majority" and "type_pair" -> `n` (1), `mean` and `sd` (None) of every number; None without types."""
+    """Return "majority" and "type_pair" -> `n` (1), `mean` and `sd` (None) of every number; None without
+    types.
+    """
     lines: dict[str, dict[str, Any] | None] = {"majority": None, "type_pair": None}
     for name, records in untrained_records(data, track=track).items():
         scores = numbers_only(score_records(data=data, split="test", track=track, records=records, **scoring))

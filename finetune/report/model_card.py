@@ -85,7 +85,7 @@ def description_text(results: Mapping[str, Any], encoder: str, data: str, seed: 
 
 
 def usage_text(results: Mapping[str, Any], where: str) -> str:
-    """Code that predicts a sentence, or a bag; `where` is a folder or the name of a repository."""
+    """Return code that predicts a sentence, or a bag; `where` is a folder or the name of a repository."""
     arguments = results["arguments"]
     restricted = arguments.get("classifier_head") == "type_restriction"
     typed = arguments["input"].startswith("typed") or arguments["input"] == "entity_mask" or restricted
@@ -156,7 +156,9 @@ def results_text(results: Mapping[str, Any], seed: str | None) -> str:
 
 
 def seed_scores(results: Mapping[str, Any], seed: str | None) -> dict[str, Any]:
-    """The test scores of one of several seeds; nothing where there is one, or where they are not known."""
+    """Return the test scores of one of several seeds; nothing where there is one, or where they are not
+    known.
+    """
     if seed is None or results["n"] < 2:
         return {}
     test = results["seeds"].get(seed, {}).get("test", {})
@@ -262,7 +264,8 @@ class Licence:
 
 
 def combined_licence(named: Mapping[str, Mapping[str, str]]) -> Licence:
-    """The licence of what was made from several things; each stands under its name with its own licence.
+    """Return the licence of what was made from several things; each stands under its name with its own
+    licence.
 
     >>> combined_licence({"the data D": {"license": "mit"}, "the encoder E": {"license": "mit"}}).metadata
     {'license': 'mit'}
@@ -394,7 +397,7 @@ def data_config(results: Mapping[str, Any]) -> str | None:
 
 
 def task_scores(results: Mapping[str, Any]) -> dict[str, ModelScore]:
-    """Task id of the benchmark -> the score that the run has for it; nothing without manual labels."""
+    """Return task id of the benchmark -> the score that the run has for it; nothing without manual labels."""
     named = {f"{results['track']}_{score.name}": score for score in model_scores(results)}
     return {task: named[task] for task in BENCHMARK_TASKS if task in named}
 
@@ -436,7 +439,9 @@ def run_eval_results(
 
 
 def model_scores(results: Mapping[str, Any], seed: str | None = None) -> list[ModelScore]:
-    """Every F1 with the signature of its prefix, in the order of the results; with `seed` that run's own."""
+    """Return every F1 with the signature of its prefix, in the order of the results; with `seed` that run's
+    own.
+    """
     mean, signatures = results["mean"], results["signature"]
     own = mean if seed is None else seed_scores(results, seed)
     prefixes = sorted(signatures, key=len, reverse=True)  # magt_ds_scope before magt

@@ -20,7 +20,7 @@ Section = tuple[str, str]
 
 
 def report_sections(results: Mapping[str, Any]) -> list[Section]:
-    """Title and Markdown of each section for what the results hold, in the order of the page."""
+    """Return title and Markdown of each section for what the results hold, in the order of the page."""
     found = [_reference_lines(results), _seen_pairs(results), _false_alarms(results)]
     return [section for section in found if section is not None]
 
@@ -35,7 +35,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def compared_table(columns: Mapping[str, Mapping[str, Any]]) -> str:
-    """F1 averages in percent, a row each, a column for each of several results with `mean` and `sd`.
+    """Return F1 averages in percent, a row each, a column for each of several results with `mean` and `sd`.
 
     Rows are those of the first column; a score that a column lacks is a dash.
 

@@ -74,7 +74,7 @@ def read_seed(folder: Path) -> SeedResult | None:
 
 
 def to_json(value: Any) -> str:
-    """Indented JSON with a final newline; NaN and infinities are refused (ValueError)."""
+    """Return indented JSON with a final newline; NaN and infinities are refused (ValueError)."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -118,7 +118,8 @@ def aggregate(runs: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str,
 
 
 def class_scores(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Prefix -> label -> its support, and precision, recall, F1 (means over the runs) with the F1's `sd`.
+    """Return prefix -> label -> its support, and precision, recall, F1 (means over the runs) with the F1's
+    `sd`.
 
     Args:
         runs: The scores of each seed, see `evaluation.score_records`; without a track the prefix is "".
@@ -139,7 +140,7 @@ def class_scores(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[
 
 
 def versions() -> dict[str, str]:
-    """Python's version and those of the packages that the numbers depend on."""
+    """Return Python's version and those of the packages that the numbers depend on."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
 
 

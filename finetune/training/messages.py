@@ -128,7 +128,7 @@ def type_line(split: str, counts: Mapping[str, int]) -> str:
 
 
 def data_warnings(prepared: Prepared) -> list[str]:
-    """Relations that training and evaluation do not share."""
+    """Return relations that training and evaluation do not share."""
     data = prepared.data
     names = data.label_names
     trained = labels_there(prepared.batches["train"].labels)
@@ -159,7 +159,7 @@ def _relations(labels: list[int], names: tuple[str, ...]) -> str:
 
 
 def score_warnings(result: SeedResult, data: RelationData) -> list[str]:
-    """Only the negative relation predicted; or micro precision, recall and F1 that are one number."""
+    """Return only the negative relation predicted; or micro precision, recall and F1 that are one number."""
     negative = data.negative_relation
     if result.only_negative:
         return [f"warning: seed {result.seed} predicts {negative} for every test row."]

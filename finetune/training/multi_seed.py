@@ -71,7 +71,8 @@ def start_run(settings: Settings) -> Run:
 
 
 def checked_input(settings: Settings, *, data: RelationData | None = None) -> Prepared:
-    """The input of every seed, read, unless `data` are given, and checked as far as it can be untrained.
+    """Return the input of every seed, read, unless `data` are given, and checked as far as it can be
+    untrained.
 
     Raises:
         FileNotFoundError, ValueError: See `prepare`, `check_selection` and `check_run`.

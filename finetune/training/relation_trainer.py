@@ -63,7 +63,7 @@ def seal(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def sealed_values(folder: Path) -> dict[str, Any] | None:
-    """The values of a whole checkpoint; None where the seal or a file is missing or has another size."""
+    """Return the values of a whole checkpoint; None where seal or file is missing or has another size."""
     try:
         content = json.loads((folder / SEAL).read_text(encoding="utf-8"))
         whole = all((folder / name).stat().st_size == size for name, size in content["files"].items())

@@ -47,7 +47,7 @@ def run_identity(settings: Settings, *, data: RelationData) -> dict[str, Any]:
 
 
 def file_fingerprint(path: str) -> str:
-    """16 hex digits that change with any byte of the file.
+    """Return 16 hex digits that change with any byte of the file.
 
     Raises:
         FileNotFoundError: It is not there.

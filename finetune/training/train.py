@@ -38,7 +38,7 @@ from .relation_trainer import Checkpoints, EvaluationLines, ProgressBars, Relati
 
 
 def label_weights(*, labels: np.ndarray, num_labels: int, negative_id: int, scheme: str) -> np.ndarray | None:
-    """Factor of an example by its label, float32, shape (num_labels,); None where each counts 1.
+    """Return factor of an example by its label, float32, shape (num_labels,); None where each counts 1.
 
     An example of class i with n_i examples counts w_i / n_i, scaled to mean 1 over the examples of positive
     classes, so that all examples of a class together count as much as the class does in the average of that
@@ -153,7 +153,9 @@ def check_selection(prepared: Prepared) -> None:
 
 
 def chosen_threshold(prepared: Prepared, outputs: np.ndarray, activation: str) -> float:
-    """The best threshold for the label sets of the validation split; outputs in the order of its units."""
+    """Return the best threshold for the label sets of the validation split; outputs in the order of its
+    units.
+    """
     labels = prepared.batches["validation"].labels
     positive = labels[0] != -100
     scores = scores_of(outputs, activation=activation)
@@ -187,7 +189,7 @@ def split_scores(prepared: Prepared, split: str, records: list[dict[str, Any]]) 
 
 
 def in_unit_order(outputs: np.ndarray, row_ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Gathered outputs in the order of the wanted units.
+    """Return gathered outputs in the order of the wanted units.
 
     Raises:
         RuntimeError: A unit did not come back, or one that was not asked for.
@@ -266,7 +268,7 @@ def check_run(prepared: Prepared, run_arguments: RunArguments) -> None:
 
 
 def training_weights(prepared: Prepared, run_arguments: RunArguments) -> np.ndarray | None:
-    """Factors of the loss by label; see `loss_weighting.label_weights`."""
+    """Return factors of the loss by label; see `label_weights`."""
     return label_weights(
         labels=prepared.batches["train"].labels,
         num_labels=len(prepared.data.label_names),

@@ -52,7 +52,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def licence_metadata(*, synthetic: bool) -> dict[str, str]:
-    """The licence of the text, as metadata of a card.
+    """Return the licence of the text, as metadata of a card.
 
     >>> licence_metadata(synthetic=True)
     {'license': 'apache-2.0'}

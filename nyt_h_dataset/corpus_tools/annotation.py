@@ -328,7 +328,7 @@ def newer_folder(data_dir: Place) -> Path:
 
 
 def file_records(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The records of one file, checked for shape and type; ids that come twice in it are an error."""
+    """Yield the records of one file, checked for shape and type; ids that come twice in it are an error."""
     path = str(data_paths(folder)[name])
     ids = IdRegistry([RecordFile(path)])
     for shard in shards(path, 0):

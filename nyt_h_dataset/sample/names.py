@@ -285,7 +285,7 @@ class Entity(NamedTuple):
     part: str = ""
 
     def record(self) -> dict[str, str]:
-        """The entity as a record has it."""
+        """Return the entity as a record has it."""
         return {"guid": self.guid, "word": self.word, "type": TYPES[self.kind]}
 
 

@@ -154,7 +154,7 @@ class FullCorpus:
         return [r for r in self.maker.by_kinds[kinds] if r != relation and r not in implied]
 
     def bag(self, plan: BagPlan) -> list[Row]:
-        """The rows of one bag of a related pair: its sentences express what `plan` says."""
+        """Return the rows of one bag of a related pair: its sentences express what `plan` says."""
         rng = self.rng
         relations = rng.choices(self.names, self.weights)
         if plan.num_relations == 2:

@@ -160,9 +160,9 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     out = Path(os.path.abspath(out_dir))
     _check_out_dir(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        fresh, old = beside / "new", beside / "old"
+        fresh, old = temporary / "new", temporary / "old"
         fresh.mkdir()
         rng = random.Random(seed)
         bags = FullCorpus(rng).stream() if size == "full" else _bags(_draw(rng, SIZES[size]))
@@ -172,5 +172,5 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
             os.replace(out, old)
         os.replace(fresh, out)
     finally:
-        shutil.rmtree(beside)
+        shutil.rmtree(temporary)
     return SampleInfo(out, seed, size, dict(SIZES[size]))

@@ -168,7 +168,7 @@ class BagMaker:
         return pool[int(len(pool) * self.rng.random() ** 1.5)]
 
     def pair(self, head_kind: str, tail_kind: str) -> tuple[Entity, Entity]:
-        """A pair that was not drawn before; now and then one name begins with the other."""
+        """Return a pair that was not drawn before; now and then one name begins with the other."""
         rng = self.rng
         for _ in range(200):
             head, tail = self._pick(head_kind), self._pick(tail_kind)
@@ -191,14 +191,14 @@ class BagMaker:
         return head, tail
 
     def bag_size(self) -> int:
-        """A number of sentences, distributed like the bags of the published test set."""
+        """Return a number of sentences, distributed like the bags of the published test set."""
         size = self.rng.choices(range(1, 6), _BAG_SIZE_WEIGHTS)[0]
         return size if size < 5 else self.rng.randint(5, 8)
 
     def sentences(
         self, pair: tuple[Entity, Entity], relations: list[str], number: int
     ) -> list[tuple[Sentence, str]]:
-        """Different sentences with the pair, each with the relation that it expresses ("" for none)."""
+        """Return distinct sentences with the pair, each with the relation that it expresses ("" for none)."""
         drawn: dict[str, tuple[Sentence, str]] = {}
         while len(drawn) < number:
             sentence, expressed = self._sentence(pair, relations)
@@ -206,7 +206,7 @@ class BagMaker:
         return list(drawn.values())
 
     def overlapping(self, pair: tuple[Entity, Entity]) -> Sentence | None:
-        """Now and then, where one name lies in the other: a sentence with the longer name only."""
+        """Return now and then, where one name lies in the other, a sentence with the longer name only."""
         head, tail = pair
         if (head.part == tail.word or tail.part == head.word) and self.rng.random() < 0.15:
             if head.part:
@@ -228,7 +228,9 @@ class BagMaker:
         return write_sentence(rng, head, tail, template), expressed
 
     def positive_bags(self, num_rows: int) -> list[list[Row]]:
-        """Bags of exactly `num_rows` rows, the relations in a long tail, each with at least a few rows."""
+        """Return bags of exactly `num_rows` rows, the relations in a long tail, each with at least a few
+        rows.
+        """
         left = _quotas(num_rows)
         bags = []
         for relation in reversed(RELATIONS):
@@ -251,7 +253,7 @@ class BagMaker:
         return bags
 
     def negative_bags(self, num_rows: int) -> list[list[Row]]:
-        """Bags of exactly `num_rows` rows of pairs that the knowledge base does not relate."""
+        """Return bags of exactly `num_rows` rows of pairs that the knowledge base does not relate."""
         bags: list[list[Row]] = []
         while num_rows:
             pair = self.pair(*self.rng.choice(list(self.by_kinds)))

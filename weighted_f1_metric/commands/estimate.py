@@ -72,7 +72,7 @@ def run_estimate(arguments: argparse.Namespace) -> int:
 
 
 def estimate_table(found: MagtEstimate, plan: dict[str, int], half_width: float) -> Table:
-    """The F1 scores with intervals, beside the sample alone and what the labels are worth."""
+    """Return the F1 scores with intervals, beside the sample alone and what the labels are worth."""
     points = f"{100 * half_width:g}"
     header = ["F1 in percent", "estimate (95 %)", "sample alone", "worth", f"pairs for ± {points}"]
     rows = [

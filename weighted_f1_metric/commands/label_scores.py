@@ -55,7 +55,9 @@ def run_label_score(arguments: argparse.Namespace) -> int:
 
 
 def is_prose(form: str) -> bool:
-    """Whether a format is for people: in others standard output holds nothing but the tables, to be piped."""
+    """Return whether a format is for people: in others standard output holds nothing but the tables, to be
+    piped.
+    """
     return form in ("markdown", "table")
 
 
@@ -63,15 +65,15 @@ def print_scores(
     tables: Iterable[Table], notes: Iterable[str], scores: object, arguments: argparse.Namespace
 ) -> None:
     """Print tables and notes in the format that `--format` names, and write `--json`."""
-    beside = sys.stdout if is_prose(arguments.format) else sys.stderr
+    notes_to = sys.stdout if is_prose(arguments.format) else sys.stderr
     if arguments.format == "json":
         write_json("-", scores)
     else:
         print("\n\n".join(table.rendered(arguments.format) for table in tables))
-    print("\n".join(["", *notes]), file=beside)
+    print("\n".join(["", *notes]), file=notes_to)
     if arguments.json:
         write_json(arguments.json, scores)
-        print(f"Every number: {arguments.json}", file=beside)
+        print(f"Every number: {arguments.json}", file=notes_to)
 
 
 def aligned_labels(gold: LabelColumn, predicted: LabelColumn) -> list[str]:

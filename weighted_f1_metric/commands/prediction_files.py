@@ -23,7 +23,7 @@ HINT = "NYT-H is published at https://github.com/Spico197/NYT-H."
 
 
 def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The records of a test file in the authors' format.
+    """Return the records of a test file in the authors' format.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -38,7 +38,7 @@ def read_references(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def read_relations(path: str | os.PathLike[str], *, negative_relation: str = "NA") -> list[str]:
-    """The positive relations of a rel2id.json, in id order.
+    """Return the positive relations of a rel2id.json, in id order.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -59,7 +59,7 @@ def read_relations(path: str | os.PathLike[str], *, negative_relation: str = "NA
 
 
 def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The records of a prediction file: an id, `pred`, and `scores` where given.
+    """Return the records of a prediction file: an id, `pred`, and `scores` where given.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -85,7 +85,7 @@ def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def read_judgments(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The records of a judgments file: JSON lines with `instance_id`, `relation` and `answer`.
+    """Return the records of a judgments file: JSON lines with `instance_id`, `relation` and `answer`.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -102,7 +102,7 @@ def read_judgments(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[Mapping[str, Any]]) -> None:
-    """Writes predictions as JSON lines in the authors' format; the file is there whole or not at all.
+    """Write predictions as JSON lines in the authors' format; the file is there whole or not at all.
 
     Raises:
         ValueError: a score that is NaN or infinite, which JSON cannot hold.

@@ -36,7 +36,7 @@ TRACK_FLAGS = ("track", "rel2id", "test")
 
 
 def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of `score`, added to the sub-commands; its default `run` is `run_score`."""
+    """Return the parser of `score`, added to the sub-commands; its default `run` is `run_score`."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "score", help="score predictions on a track", description=_DESCRIPTION
     )

@@ -84,7 +84,7 @@ def track_coverage(
 
 
 def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str, Figure]:
-    """Name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
+    """Return name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
 
     Args:
         scored: One run, from `scored_track`; F1 by support and coverage are drawn of this one.

@@ -62,7 +62,7 @@ def reference_table(
 def against_reference(
     others: Mapping[str, Mapping[str, Comparison]], *, reference: str, truth: str = ""
 ) -> Table:
-    """The table that `reference_table` writes."""
+    """Return the table that `reference_table` writes."""
     blocks = {name: _f1_averages(compared, truth) for name, compared in others.items()}
     for name, columns in blocks.items():
         if not columns:
@@ -187,7 +187,7 @@ def agreement_table(agreement: RankAgreement) -> str:
 
 
 def ranks_by_measure(agreement: RankAgreement) -> Table:
-    """The table that `agreement_table` writes."""
+    """Return the table that `agreement_table` writes."""
     rows = [
         [
             measure,

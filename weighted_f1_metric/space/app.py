@@ -54,7 +54,7 @@ NUM_AT_A_TIME, NUM_WAITING = 4, 300
 
 
 def show(page: Page, pictures: bool = True) -> Iterator[tuple[str, str]]:
-    """The numbers at once, the pictures when they are drawn."""
+    """Yield the numbers at once, the pictures when they are drawn."""
     yield page.html, DRAWING if pictures else ""
     if pictures:
         yield page.html, drawn(page)
@@ -69,7 +69,7 @@ def score_labels(
     macro_over: str,
     pictures: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Scores two label columns."""
+    """Yield scores two label columns."""
     page = in_page(labels_page)(
         predictions=predictions or "",
         predictions_file=predictions_file,
@@ -91,7 +91,7 @@ def score_files(
     unk: str,
     pictures: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Scores a prediction file on a track."""
+    """Yield scores a prediction file on a track."""
     page = in_page(track_page)(
         track=track,
         predictions_file=predictions_file,
@@ -105,13 +105,13 @@ def score_files(
 
 
 def compare(files_a: list[str] | None, files_b: list[str] | None, name_a: str, name_b: str) -> str:
-    """Compares two sets of runs."""
+    """Compare two sets of runs."""
     page = in_page(compare_page)
     return page(files_a=files_a, files_b=files_b, name_a=name_a or "", name_b=name_b or "").html
 
 
 def build(example: ExampleFiles) -> gr.Blocks:
-    """The page."""
+    """Return the page."""
     first = list(score_labels(example.predictions, None, example.references, None, "NA", "supported", True))[
         -1
     ]
@@ -216,7 +216,7 @@ def _compare_tab(example: ExampleFiles) -> None:
 
 
 def main() -> None:
-    """Serves the page; host and port as Gradio reads them from the environment."""
+    """Serve the page; host and port as Gradio reads them from the environment."""
     with tempfile.TemporaryDirectory() as folder:
         page = build(write_example(Path(folder)))
         page.queue(default_concurrency_limit=NUM_AT_A_TIME, max_size=NUM_WAITING)

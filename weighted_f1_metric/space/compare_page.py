@@ -22,7 +22,7 @@ MAX_NAME_LENGTH = 60
 def compare_page(
     *, files_a: Sequence[str] | None, files_b: Sequence[str] | None, name_a: str = "", name_b: str = ""
 ) -> Page:
-    """The page that compares two systems over their runs.
+    """Return the page that compares two systems over their runs.
 
     Args:
         files_a, files_b: results of single runs as `score --json` writes them (or the downloads of the tab

@@ -30,7 +30,7 @@ EXAMPLE_SYSTEMS = tuple(_SKILL)
 
 
 def example_track() -> dict[str, Any]:
-    """The arguments `references` and `relations` of `score_track` for a made-up test set of 64 rows.
+    """Return the arguments `references` and `relations` of `score_track` for a made-up test set of 64 rows.
 
     >>> data = example_track()
     >>> len(data["references"]), len(data["relations"]), data["references"][0]["bag_label"]
@@ -55,7 +55,7 @@ def example_track() -> dict[str, Any]:
 def example_predictions(
     system: str = "careful", *, track: str = "bag2bag", run: int = 0
 ) -> list[dict[str, Any]]:
-    """The prediction records of a made-up system, with scores; the same at each call.
+    """Return the prediction records of a made-up system, with scores; the same at each call.
 
     Args:
         system: one of `EXAMPLE_SYSTEMS`.

@@ -32,7 +32,7 @@ class ExampleFiles:
 
 
 def write_example(folder: Path) -> ExampleFiles:
-    """Writes the example into `folder`."""
+    """Write the example into `folder`."""
     data = example_track()
     predictions = example_predictions()
     pred_of_bag = {record["bag_id"]: record["pred"] for record in predictions}

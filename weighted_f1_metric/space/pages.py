@@ -132,7 +132,7 @@ def html_table(
     sortable: bool = False,
     reference: Iterable[Sequence[object]] = (),
 ) -> str:
-    """A table that scrolls sideways on a narrow screen; cells are escaped.
+    """Return a table that scrolls sideways on a narrow screen; cells are escaped.
 
     Args:
         header: The heads of the columns.
@@ -166,7 +166,7 @@ def _row(cells: Sequence[object], kind: str = "") -> str:
 
 
 def table_html(table: Table, *, name: str = "", caption: str = "") -> str:
-    """A table of the metric as HTML, its notes below as paragraphs.
+    """Return a table of the metric as HTML, its notes below as paragraphs.
 
     >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-70:]
     '<tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
@@ -175,7 +175,7 @@ def table_html(table: Table, *, name: str = "", caption: str = "") -> str:
 
 
 def lines_html(lines: Iterable[str]) -> str:
-    """Each line as a paragraph, escaped.
+    """Return each line as a paragraph, escaped.
 
     >>> lines_html(["X & Y *differ*."])
     '<p>X &amp; Y *differ*.</p>'
@@ -184,7 +184,7 @@ def lines_html(lines: Iterable[str]) -> str:
 
 
 def message_box(text: str, *, error: bool = False) -> str:
-    """A message in a box; an error is announced to screen readers.
+    """Return a message in a box; an error is announced to screen readers.
 
     >>> message_box("a < b", error=True)
     '<div class="nyt-page"><div class="message error" role="alert">a &lt; b</div></div>'
@@ -194,7 +194,8 @@ def message_box(text: str, *, error: bool = False) -> str:
 
 
 def csv_text(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    r"""CSV in which no text is a formula: such texts get an apostrophe in front, as spreadsheets read it.
+    r"""Return CSV in which no text is a formula: such texts get an apostrophe in front, as spreadsheets read
+    it.
 
     >>> csv_text(["name", "f1"], [["=1+1", -0.5], ["a,b", None]])
     'name,f1\n\'=1+1,-0.5\n"a,b",\n'
@@ -212,7 +213,7 @@ def csv_text(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 
 
 def download_link(text: str, file_name: str, kind: str) -> str:
-    """A link that saves `text`; the file travels in the page, so that nothing is left on the server.
+    """Return a link that saves `text`; the file travels in the page, so that nothing is left on the server.
 
     >>> download_link("{}", "scores.json", "application/json")
     '<a class="download" download="scores.json" href="data:application/json;base64,e30=">scores.json</a>'
@@ -223,7 +224,7 @@ def download_link(text: str, file_name: str, kind: str) -> str:
 
 
 def figure_html(figure: Figure, caption: str) -> str:
-    """A figure as a picture within the page, with its caption as the text for those who cannot see it."""
+    """Return a figure as a picture in the page, with its caption as the text for those who cannot see it."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -233,7 +234,9 @@ def figure_html(figure: Figure, caption: str) -> str:
 
 
 def page_theme() -> Any:
-    """The theme of both Spaces: fonts of the machine, and labels with the contrast that WCAG AA asks for."""
+    """Return the theme of both Spaces: fonts of the machine, and labels with the contrast that WCAG AA asks
+    for.
+    """
     import gradio as gr
 
     theme = gr.themes.Soft(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])

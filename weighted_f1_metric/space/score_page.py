@@ -54,7 +54,7 @@ def labels_page(
     negative_label: str = "",
     macro_over: str = "supported",
 ) -> Page:
-    """The page of two label columns, each pasted or in a file, one label a line.
+    """Return the page of two label columns, each pasted or in a file, one label a line.
 
     Args:
         predictions, references: pasted text, or "".
@@ -117,7 +117,7 @@ def track_page(
     by: str = "rows",
     unk: str = "error",
 ) -> Page:
-    """The page of a prediction file on a track, against a test file in NYT-H's format.
+    """Return the page of a prediction file on a track, against a test file in NYT-H's format.
 
     Raises:
         UploadError: a file is missing, too large, or no text.

@@ -53,7 +53,7 @@ class UploadError(SpaceError, ValueError):
 
 
 def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: UploadLimits) -> Path:
-    """The path of an uploaded text file, which is within the limits.
+    """Return the path of an uploaded text file, which is within the limits.
 
     Args:
         path: where Gradio put the file, or None when there is none.
@@ -104,7 +104,7 @@ def checked_upload(path: str | os.PathLike[str] | None, what: str, limits: Uploa
 
 
 def in_page(function: Callable[..., Page]) -> Callable[..., Page]:
-    """`function`, whose errors become messages in the page: their words, without server paths or traceback.
+    """Return `function`, whose errors become messages in the page: their words, without server paths or traceback.
 
     Errors of input (ValueError, TypeError, FileNotFoundError) are shown as they are, with uploaded files
     called by their names. Whatever else goes wrong is logged here and shown as `NEUTRAL_MESSAGE`.
@@ -130,7 +130,7 @@ def in_page(function: Callable[..., Page]) -> Callable[..., Page]:
 
 
 def drawn(page: Page) -> str:
-    """The pictures of a page as HTML; one page is drawn at a time, and a failure becomes a message."""
+    """Return the pictures of a page as HTML; one page is drawn at a time, and a failure becomes a message."""
     try:
         with _DRAWING:  # matplotlib's text layout is shared by threads
             pictures = [figure_html(figure, caption) for caption, figure in page.figures().items()]

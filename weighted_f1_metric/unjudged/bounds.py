@@ -42,7 +42,7 @@ def magt_bounds(
     beta: float = 1.0,
     zero_division: float = 0.0,
 ) -> dict[str, Any]:
-    """The least and greatest MAGT scores that answers to a system's own open pairs can lead to.
+    """Return the least and greatest MAGT scores that answers to a system's own open pairs can lead to.
 
     They bound MAGT given that nothing unpredicted is missing. The low end of an F1 need not be the present
     value (a right answer adds a gold pair to a class with a low score), and the intervals of two systems must
@@ -101,7 +101,8 @@ def order_bounds(
     zero_division: float = 0.0,
     **references: Any,
 ) -> dict[str, Any]:
-    """The least and greatest F1 of system a minus F1 of system b over the answers to what either predicts.
+    """Return the least and greatest F1 of system a minus F1 of system b over the answers to what either
+    predicts.
 
     A pair that both predict is right for both or wrong for both. The order of the systems is certain where
     both ends have the same sign.
@@ -135,7 +136,8 @@ def order_bounds(
 
 
 def bounds_of_scored(scored: ScoredTrack) -> dict[str, Any] | None:
-    """`magt_bounds` of a system that was scored already, with its options; None where MAGT was not scored.
+    """Return `magt_bounds` of a system that was scored already, with its options; None where MAGT was not
+    scored.
 
     Averages that bounds cannot have are left out: functions, and entropy over the positive rows, whose N
     would change with the answers.
@@ -160,7 +162,8 @@ def bounds_of_scored(scored: ScoredTrack) -> dict[str, Any] | None:
 
 
 def mean_bounds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The ends of the intervals of several runs of one system, and their counts, averaged over the runs.
+    """Return the ends of the intervals of several runs of one system, and their counts, averaged over the
+    runs.
 
     The mean score of the runs lies between them; shared open pairs can make its own range narrower.
 
@@ -180,7 +183,7 @@ def mean_bounds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def checked_options(*, averages: Any, beta: float, zero_division: float) -> dict[str, Any]:
-    """The options of the bounds, checked.
+    """Return the options of the bounds, checked.
 
     Raises:
         TypeError: of another type.
@@ -201,7 +204,7 @@ def checked_options(*, averages: Any, beta: float, zero_division: float) -> dict
 
 
 def check_unk(units: Units, unk: str) -> None:
-    """Checks that MAGT can be asked of the units.
+    """Check that MAGT can be asked of the units.
 
     Raises:
         ValueError: another choice; labels unk that neither are open nor excluded; nothing judged.
@@ -211,7 +214,7 @@ def check_unk(units: Units, unk: str) -> None:
 
 
 def open_pairs(units: Units, predicted: np.ndarray, *, unk: str) -> np.ndarray:
-    """The pairs that wait for an answer, bool (num_units, num_relations).
+    """Return the pairs that wait for an answer, bool (num_units, num_relations).
 
     Args:
         units: the units.
@@ -223,7 +226,7 @@ def open_pairs(units: Units, predicted: np.ndarray, *, unk: str) -> np.ndarray:
 
 
 def num_judged_on_twin(units: Units, pairs: np.ndarray) -> int | None:
-    """How many of the open pairs another row of the same sentence answers; None without sentences."""
+    """Return how many of the open pairs another row of the same sentence answers; None without sentences."""
     if units.track == "bag2bag" or units.by == "sentences":
         return 0
     if units.num_twins is None:
@@ -242,7 +245,7 @@ def bounds_of_units(
     zero_division: float = 0.0,
     unk: str = "error",
 ) -> dict[str, Any]:
-    """`magt_bounds` of predictions (num_units, num_relations) that are aligned with the units."""
+    """Return `magt_bounds` of predictions (num_units, num_relations) that are aligned with the units."""
     choices = _choices(units, [predicted], unk)
     result = _bounds(choices, units, averages, beta, zero_division, measure_names(beta))
     waiting = open_pairs(units, predicted, unk=unk)
@@ -264,7 +267,7 @@ def order_of_units(
     zero_division: float = 0.0,
     unk: str = "error",
 ) -> dict[str, Any]:
-    """`order_bounds` of predictions (num_units, num_relations) that are aligned with the units."""
+    """Return `order_bounds` of predictions (num_units, num_relations) that are aligned with the units."""
     choices = _choices(units, [predicted_a, predicted_b], unk)
     result = _bounds(choices, units, averages, beta, zero_division, measure_names(beta)[2:])
     waiting = open_pairs(units, predicted_a | predicted_b, unk=unk)
@@ -290,7 +293,7 @@ class _Choices:
     neither: np.ndarray
 
     def summed(self) -> _Choices:
-        """All classes as one, which is how micro counts."""
+        """Return all classes as one, which is how micro counts."""
         return _Choices(
             **{name: getattr(self, name).sum(axis=-1, keepdims=True) for name in self.__dataclass_fields__}
         )

@@ -78,7 +78,8 @@ class MagtEstimate:
     num_population: int
 
     def rows_for(self, half_width: float = 0.02) -> dict[str, int]:
-        """How many judged pairs make the interval of each measure the estimate plus or minus `half_width`.
+        """Return how many judged pairs make the interval of each measure the estimate plus or minus
+        `half_width`.
 
         The error falls with 1 / n - 1 / N, so this sample's own error tells that of another size, drawn the
         same way.
@@ -98,7 +99,7 @@ class MagtEstimate:
         return needed
 
     def to_json(self) -> dict[str, Any]:
-        """The estimate as plain values."""
+        """Return the estimate as plain values."""
         return asdict(self)
 
 
@@ -119,7 +120,7 @@ def estimate_magt(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> MagtEstimate:
-    """MAGT of the whole test set with a 95 % interval, from a judged sample and the DS labels of all.
+    """Return MAGT of the whole test set with a 95 % interval, from a judged sample and the DS labels of all.
 
     human="verdict": people say yes or no to DS relations (`bag_label`, or `judgments`; unk where nobody was
     asked). The population is every (unit, DS relation) pair; the truth is MAGT, in which a true relation that
@@ -227,7 +228,7 @@ class Population:
 
 
 def pair_population(units: Units, predicted: np.ndarray) -> Population:
-    """Every (unit, DS relation) pair, with the yes or no of people."""
+    """Return every (unit, DS relation) pair, with the yes or no of people."""
     unit, relation = np.nonzero(units.distant)
     here = np.zeros((len(unit), len(units.relations)), dtype=bool)
     here[np.arange(len(unit)), relation] = True
@@ -254,7 +255,7 @@ def pair_population(units: Units, predicted: np.ndarray) -> Population:
 def unit_population(
     units: Units, predicted: np.ndarray, revised: tuple[np.ndarray, np.ndarray]
 ) -> Population:
-    """Every unit, with the relations that people gave it; its stratum is its rarest DS relation."""
+    """Return every unit, with the relations that people gave it; its stratum is its rarest DS relation."""
     gold, judged = revised
     rarity = np.argsort(np.argsort(units.distant.sum(axis=0), kind="stable"), kind="stable")
     order = np.where(units.distant, rarity, len(units.relations))
@@ -330,7 +331,7 @@ class Sample:
 
 
 def read_design(design: Mapping[str, Any] | None, population: Population) -> Sample:
-    """The drawn items, checked against the population; without a design all of it.
+    """Return the drawn items, checked against the population; without a design all of it.
 
     Warns:
         UserWarning: judged items that were not drawn.
@@ -414,7 +415,7 @@ def estimate(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> MagtEstimate:
-    """`estimate_magt` of a population and what was drawn of it."""
+    """Return `estimate_magt` of a population and what was drawn of it."""
     columns = np.concatenate([population.counts[name][sample.item] for name in COUNTS], axis=1)
     first, times = _kinds(columns, sample.stratum)
     features, stratum = columns[first].astype(np.float64), sample.stratum[first]
@@ -468,7 +469,7 @@ def _kinds(columns: np.ndarray, stratum: np.ndarray) -> tuple[np.ndarray, np.nda
 def rescaled_draws(
     times: np.ndarray, stratum: np.ndarray, size: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """How often each kind of item counts in a resample, (n_resamples, num_kinds) float64.
+    """Return how often each kind of item counts in a resample, (n_resamples, num_kinds) float64.
 
     In a stratum with n of N drawn, n - 1 are drawn again with replacement, r times each item, which then
     counts 1 - s + s r n / (n - 1) times with s = sqrt(1 - n / N): the variance is that of drawing without

@@ -1,7 +1,8 @@
 """README and docs as a stranger reads them: every command of every page, in one shell, in order.
 
-The shell starts in a folder that holds what a clone holds and nothing else. What is replaced stands in
-REPLACED, with the reason. The Python sessions (`>>>`) of the pages are doctests of their own.
+The shell starts in a folder that holds what a clone holds and nothing else. Its `python` is a fork of a
+process that has imported the libraries (see forked_commands). What else is replaced stands in REPLACED, with
+the reason. The Python sessions (`>>>`) of the pages are doctests of their own.
 """
 
 import re
@@ -16,6 +17,7 @@ import pytest
 
 from nyt_h_dataset import write_sample
 from tests.folders import ROOT
+from tests.forked_commands import forked_python
 from tests.hub_server import HubServer
 
 PAGES = (
@@ -76,9 +78,9 @@ def replaced(text: str) -> str:
     return text
 
 
-def shell_script() -> str:
+def shell_script(python: str) -> str:
     """Return all blocks that are no doctests as one script; a Python block is a program of its own."""
-    parts = ["set -euo pipefail"]
+    parts = ["set -euo pipefail", python]
     for block in blocks():
         if block.language not in ("sh", "python") or ">>>" in block.text:
             continue
@@ -123,14 +125,15 @@ def test_every_command_of_every_page_in_one_shell(hub: HubServer, clone: Path, t
         "NO_PROXY": "127.0.0.1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    done = subprocess.run(
-        ["bash", "-c", shell_script()],
-        cwd=clone,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    with forked_python(tmp_path, environment | {"PYTHONPATH": str(ROOT)}) as python:
+        done = subprocess.run(
+            ["bash", "-c", shell_script(python)],
+            cwd=clone,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
     place = done.stdout.rpartition("@@ ")[2].splitlines()[:1]
     assert done.returncode == 0, f"{place}: {done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     assert {path.name for path in (clone / "runs").iterdir()} >= {"first", "pcnn", "bert", "bags", "own-pcnn"}

@@ -201,7 +201,7 @@ def between_averages(runs: TrackRuns, tests: PairTests) -> tuple[Table, list[str
         named = {f"{one}/{other}": change for (one, other), change in changes.items()}
         sentences.append(f"{under} ranking {_averages_verdict(named)}.")
         heading = f"**{truth_title(truth)}**\n\n" if truth else ""
-        taus = [[one, *(number(_tau(changes, one, other)) for other in keys)] for one in keys]
+        taus = [[one, *(number(_tau(changes, one, other), ".2f") for other in keys)] for one in keys]
         parts.append(heading + markdown_table(["Kendall's tau", *keys], taus))
         parts.append(_swaps_text(_swap_rows(named, tests, list(keys.values())), [], list(keys), ""))
     table = Table(

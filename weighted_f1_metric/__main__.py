@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning  # type: ignore[assignment]
+            _check_standard_input(parsed)
             status: int = parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:  # as of `| head`: the reader has what it wanted
@@ -49,6 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{parser.prog} {parsed.command}: error: {error}", file=sys.stderr)
         return 2
     return status
+
+
+def _check_standard_input(parsed: argparse.Namespace) -> None:
+    """Raise ValueError when "-" stands for several files, of which the first would leave nothing to read."""
+    given = {name: value if isinstance(value, list) else [value] for name, value in vars(parsed).items()}
+    readers = [name for name, values in given.items() if name != "json" for value in values if value == "-"]
+    if len(readers) > 1:
+        flags = ", ".join(name if name in ("files", "paths") else f"--{name}" for name in readers)
+        raise ValueError(f"Standard input (-) is one file; it is given {len(readers)} times: {flags}.")
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:

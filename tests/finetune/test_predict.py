@@ -4,9 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from datasets import Dataset
+from pandas import DataFrame
+from transformers import AutoTokenizer
 
+from finetune import RelationClassifier, RelationPipeline
 from finetune.predict import main, read_lines
+from nyt_h_dataset import load_nyt_h
 from weighted_f1_metric import read_predictions, score_track
+from weighted_f1_metric.__main__ import main as score_main
 
 GOOD = '{"text": "Ann was born in Bonn.", "head": [0, 3], "tail": [16, 20]}\n'
 
@@ -40,9 +46,28 @@ def test_the_test_set_gets_the_predictions_of_the_run(
         assert count > 0
         assert f"{count} {status.replace('_', ' ')}" in err
     assert [path.name for path in tmp_path.iterdir()] == ["predictions.jsonl"]
-    references = [json.loads(line) for line in (sample / "test.json").read_text().splitlines()]
-    relations = [name for name in found[0]["scores"] if name != "NA"]
-    assert score_track(track="sent2sent", references=references, predictions=found, relations=relations)
+    check_scored_alike(found, out, sample, two_seeds / "seed-9", tmp_path, capsys)
+
+
+def check_scored_alike(
+    found: list[dict], file: Path, sample: Path, model: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The records, a Dataset and a DataFrame of them, the pipeline's output and the file score alike."""
+    test = load_nyt_h(sample, "sentence", split="test", cache_dir=folder / "cache")
+    expected = score_track(track="sent2sent", references=test, predictions=found)
+    for predictions in (Dataset.from_list(found), DataFrame(found)):
+        assert score_track(track="sent2sent", references=test, predictions=predictions) == expected
+    records = [{name: row[name] for name in ("instance_id", "sentence", "head", "tail")} for row in test]
+    classify = RelationPipeline(
+        model=RelationClassifier.from_pretrained(model).eval(), tokenizer=AutoTokenizer.from_pretrained(model)
+    )
+    scores = score_track(track="sent2sent", references=test, predictions=classify(records, batch_size=7))
+    assert scores["magt_micro_f1"] == pytest.approx(expected["magt_micro_f1"], abs=0.05)
+    assert scores["signatures"] == expected["signatures"]
+    words = ["score", "-k", "sent2sent", "-r", str(sample / "rel2id.json"), "-t", str(sample / "test.json")]
+    assert score_main([*words, "-p", str(file), "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {key: shown[key] for key in expected} == json.loads(json.dumps(expected))
 
 
 def test_the_standard_output_and_the_line_number(

@@ -72,6 +72,9 @@ result["messages"] = [
     message(lambda: evaluate.load(folder, "bag2Bag")),
     message(lambda: evaluate.load(folder, negative="NA")),
 ]
+mixed = evaluate.load(folder, keep_in_memory=True)
+mixed.add_batch(predictions=[1], references=[1])
+result["mixed"] = message(lambda: mixed.add_batch(predictions=["2"], references=["3"]))
 result["docs"] = [metric.description, metric.inputs_description, metric.citation]
 result["docs"].append(metric.add_batch.__doc__)
 
@@ -83,6 +86,13 @@ sentence = {"predictions": inputs["by_row"], "ks": [1, 2]}
 result |= {config: compute(config, **sentence) for config in ("sent2sent", "bag2sent")}
 result["bag2bag"] = compute("bag2bag", inputs["by_bag"])
 result["joined"] = compute("sent2sent", inputs["by_row"], by="sentences", ks=[1])
+number = lambda records: [{**record, "instance_id": int(record["instance_id"][1:])} for record in records]
+by_number = evaluate.load(folder, "sent2sent", relations=inputs["relations"], keep_in_memory=True)
+result["int_ids"] = by_number.compute(
+    predictions=number(inputs["by_row"]), references=number(inputs["rows"]), ks=[1, 2]
+)
+inputs["rows"][-1] = {key: value for key, value in inputs["rows"][-1].items() if key != "sentence"}
+result["half_of_the_sentences"] = message(lambda: compute("sent2sent", inputs["by_row"], by="sentences"))
 
 metric = evaluate.load(folder, "bag2bag", relations=inputs["relations"])
 for record in inputs["by_bag"]:
@@ -232,6 +242,17 @@ def test_three_roads_agree_on_the_tracks(loaded, rows):
     assert hook == {key: value for key, value in expected.items() if isinstance(value, (int, float))}
 
 
+def test_ids_may_be_ints_and_a_missing_sentence_is_named(loaded):
+    measures = {key: value for key, value in loaded["sent2sent"].items() if isinstance(value, (int, float))}
+    assert {key: loaded["int_ids"][key] for key in measures} == measures
+    assert loaded["half_of_the_sentences"].startswith("ValueError: ")
+    assert "'i3'" in loaded["half_of_the_sentences"]
+
+
+def test_batches_of_two_kinds_of_labels_are_refused(loaded):
+    assert loaded["mixed"].startswith("TypeError: ")
+
+
 def test_int_and_str_labels_batches_combine_and_errors(loaded):
     expected = f1_family(predictions=["3", "4"], references=["3", "3"], signature=True)
     assert loaded["str"] == expected
@@ -263,7 +284,7 @@ def test_int_and_str_labels_batches_combine_and_errors(loaded):
     assert inputs == inspect.getdoc(f1_family)
     assert "harbecke2022why" in citation
     assert "zhu2020towards" in citation
-    assert batch.startswith("Adds a batch.")
+    assert batch.startswith("Add a batch.")
 
 
 @pytest.mark.parametrize(

@@ -402,7 +402,7 @@ def _notes(changes: Changes, *, private: bool, public: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# `http_backoff` of huggingface_hub takes an address; of HfApi's calls only the upload of large files uses it.
+# HfApi repeats commits and uploads itself, not `create_repo` or `repo_info`; `http_backoff` takes no call.
 def _tried(call: Callable[[], Result], *, what: str, api: HfApi, waits: Sequence[float]) -> Result:
     """The result of `call`, tried again after faults of the Hub; what stays wrong becomes a HubError."""
     import httpx2  # comes with huggingface_hub since version 2; staging and cards work without

@@ -148,6 +148,8 @@ def test_averages_that_disagree(tmp_path):
     assert rows["micro", "weighted"]["verdict"] == "does not change"
     tau = kendalltau((0.8, 0.7, 0.1), (0.5, 0.6, 0.1)).statistic
     assert float(rows["micro", "macro"]["kendall_tau"]) == pytest.approx(tau)
+    shown = next(line for line in report.splitlines() if line.startswith("| micro |"))
+    assert shown.rstrip(" |").split(" | ")[-1] == f"{tau:.2f}"
     # Holm over 3 pairs x 6 measures, by its definition.
     p_values = {}
     for pair in (("x", "y"), ("x", "z"), ("y", "z")):

@@ -1,6 +1,7 @@
 """Each message for labels, options and counts that make no sense."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -45,6 +46,8 @@ GOOD = ["a", "b", "NA"]
         (None, TypeError, "must be a list or an array of labels; got NoneType"),
         (iter("abc"), TypeError, "must be a list or an array"),
         (pa.array(["a", None, "b"]), ValueError, "1 missing labels"),
+        (pd.array([1, None, 2], dtype="Int64"), ValueError, r"1 missing labels.*predictions\[1\]"),
+        ((label for label in "abc"), TypeError, "generator"),
         ([2**70, 1, 2], ValueError, "64 bits"),
         (np.array([2**64 - 1, 1, 2], dtype=np.uint64), ValueError, "64 bits"),
         ([1, -1, 2], ValueError, "Labels below 0 mark rows without a label.*-1"),

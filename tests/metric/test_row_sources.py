@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from nyt_h_dataset import load_nyt_h, write_sample
+from nyt_h_dataset.card.export import export_nyt_h
 from tests.folders import SHARED
 from weighted_f1_metric import (
     bootstrap_interval,
@@ -107,6 +108,10 @@ def splits_of(folder, cache):
             "parquet", data_files=str(cache / f"{config}.parquet"), features=features, cache_dir=str(cache)
         )
         found[f"{config}, written and loaded"] = (again["train"], True)
+    export = export_nyt_h(folder, cache / "exported", cache_dir=cache, figures=False).path
+    for config in ("sentence", "bag"):
+        exported = datasets.load_dataset(str(export), config, split="test", cache_dir=str(cache))
+        found[f"{config}, exported and loaded"] = (exported, True)
     return found
 
 

@@ -21,7 +21,7 @@ from ..table import Table
 from ..units import truth_name
 from .compare_predictions import run_compare_predictions
 from .files import write_json
-from .flags import add_label_flags, add_track_flags
+from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .run_files import read_systems
 
 _DESCRIPTION = (
@@ -52,6 +52,8 @@ def add_compare_parser(subparsers: Any) -> argparse.ArgumentParser:
     paired = parser.add_argument_group("prediction files")
     add_track_flags(paired)
     add_label_flags(paired)
+    add_family_flags(paired)
+    add_format_flag(paired)
     paired.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     paired.add_argument(
         "--n_resamples", type=int, default=10_000, metavar="N", help="draws and exchanges (default: 10000)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..columns import repeated_ids
 from ..family import f1_family
-from ..significance.comparison import f1_measure, holm_adjusted
+from ..significance.comparison import holm_adjusted
 from ..significance.resampling import (
     BootstrapResult,
     RandomizationResult,
@@ -21,8 +21,11 @@ from ..table import Table, number, percent
 from ..tracks import scored_track
 from ..units import truth_name
 from ..validation import quoted
-from .files import write_json
+from ..weighting import named_averages
+from .label_scores import print_scores
 from .system_files import read_systems_and_truth
+
+MEASURE_TITLES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def run_compare_predictions(arguments: argparse.Namespace) -> int:
@@ -36,7 +39,8 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
     files = {name: [path] for name, path in zip(names, arguments.paths, strict=True)}
     systems, shared = read_systems_and_truth(arguments, files)
     by_name = {name: runs[0] for name, runs in systems.items()}
-    drawn = {"seed": arguments.seed, "n_resamples": arguments.n_resamples}
+    family = {"averages": arguments.averages, "beta": arguments.beta}
+    drawn = {"seed": arguments.seed, "n_resamples": arguments.n_resamples, **family}
     intervals = {
         name: bootstrap_interval(predictions=predictions, **shared, **drawn)
         for name, predictions in by_name.items()
@@ -45,24 +49,27 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
         (a, b): randomization_test(predictions_a=by_name[a], predictions_b=by_name[b], **shared, **drawn)
         for a, b in itertools.combinations(by_name, 2)
     }
-    tables = [table for pair, test in tests.items() for table in paired_tables(pair, test, intervals)]
-    print("\n\n".join(table.markdown() for table in tables))
-    print(
-        f"\nSame data, new bags: 95% intervals from {arguments.n_resamples} draws of "
+    signatures = _signatures(next(iter(by_name.values())), {**shared, **family})
+    averages = list(named_averages(arguments.averages))
+    tables = [
+        table
+        for pair, test in tests.items()
+        for truth in signatures
+        for table in paired_tables(truth, averages, pair, test, intervals)
+    ]
+    notes = [
+        f"Same data, new bags: 95% intervals from {arguments.n_resamples} draws of "
         f"{next(iter(intervals.values())).num_bags} bags, p from as many random exchanges of whole bags "
-        f"between the two systems (seed {arguments.seed}); Holm's correction is over the averages of a truth."
-    )
-    signatures = _signatures(next(iter(by_name.values())), shared)
-    for truth, line in signatures.items():
-        print(f"{truth_name(truth)}: {line}".removeprefix(": "))
-    if arguments.json:
-        content = {
-            "systems": names,
-            "signatures": signatures,
-            "intervals": {name: result.to_json() for name, result in intervals.items()},
-            "tests": [{"a": a, "b": b, **test.to_json()} for (a, b), test in tests.items()],
-        }
-        write_json(arguments.json, content)
+        f"between two systems (seed {arguments.seed}); Holm's correction is over the averages of a table.",
+        *(f"{truth_name(truth)}: {line}".removeprefix(": ") for truth, line in signatures.items()),
+    ]
+    content = {
+        "systems": names,
+        "signatures": signatures,
+        "intervals": {name: result.to_json() for name, result in intervals.items()},
+        "tests": [{"a": a, "b": b, **test.to_json()} for (a, b), test in tests.items()],
+    }
+    print_scores(tables, notes, content, arguments)
     return 0
 
 
@@ -74,19 +81,36 @@ def _signatures(predictions: Any, shared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def paired_tables(
-    pair: tuple[str, str], test: RandomizationResult, intervals: Mapping[str, BootstrapResult]
+    truth: str,
+    averages: Sequence[str],
+    pair: tuple[str, str],
+    test: RandomizationResult,
+    intervals: Mapping[str, BootstrapResult],
 ) -> list[Table]:
-    """Return a table for each truth: both systems with intervals, their difference, p and Holm's p."""
-    measures: dict[str, dict[str, str]] = {}
-    for measure in test.p_values:
-        found = f1_measure(measure)
-        if found:
-            measures.setdefault(found[0], {})[found[1]] = measure
-    return [_paired_table(truth, own, pair, test, intervals) for truth, own in measures.items()]
+    """Return the tables of a truth, for precision, recall and F: both systems with intervals, difference, p.
+
+    Args:
+        truth: The prefix of the measures; "" without tracks.
+        averages: Their names, a column each; macro over all relations comes last where there is one.
+        pair: The names of the two systems.
+        test: What `randomization_test` found for them.
+        intervals: System -> what `bootstrap_interval` found.
+    """
+    tables = []
+    for measure, title in {**MEASURE_TITLES, "fbeta": "F-beta"}.items():
+        keys = {
+            average: key
+            for average in (*averages, "macro_all")
+            if (key := "_".join(filter(None, [truth, average, measure]))) in test.p_values
+        }
+        if keys:
+            heading = " ".join(filter(None, [truth and truth_name(truth), title, "(%)"]))
+            tables.append(_paired_table(heading, keys, pair, test, intervals))
+    return tables
 
 
 def _paired_table(
-    truth: str,
+    heading: str,
     measures: Mapping[str, str],
     pair: tuple[str, str],
     test: RandomizationResult,
@@ -104,7 +128,7 @@ def _paired_table(
         ["p (exchanged bags)", *(number(p, ".4f") for p in p_values)],
         ["p (Holm)", *(number(p, ".4f") for p in holm_adjusted(p_values))],
     ]
-    return Table([" ".join(filter(None, [truth and truth_name(truth), "F1 (%)"])), *measures], rows)
+    return Table([heading, *measures], rows)
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:

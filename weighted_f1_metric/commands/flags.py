@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..table import FORMATS
 from ..units import TRACKS
 from ..weighting import AVERAGES
 
@@ -58,3 +59,13 @@ def add_family_flags(parser: Parser) -> None:
         help=f"{', '.join(AVERAGES)} (default: all), or exponents n^a",
     )
     parser.add_argument("--beta", type=float, default=1.0, help="F-beta instead of F1")
+
+
+def add_format_flag(parser: Parser) -> None:
+    """Add how tables are printed."""
+    parser.add_argument(
+        "--format",
+        choices=(*FORMATS, "json"),
+        default="markdown",
+        help="how tables are printed (default: markdown); csv, latex and json are the tables alone",
+    )

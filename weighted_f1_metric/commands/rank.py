@@ -10,10 +10,10 @@ from typing import Any
 from ..significance.comparison import f1_measure
 from ..significance.rank_intervals import QUESTIONS, Ranking, RankIntervals, rank_intervals
 from ..significance.run_measures import check_comparable
-from ..table import FORMATS, Table, percent
+from ..table import Table, percent
 from ..units import TRUTHS, truth_name
 from .files import read_json
-from .flags import add_family_flags, add_label_flags, add_track_flags
+from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .label_scores import print_scores
 from .run_files import RUN_FILE, seed_folders
 from .system_files import read_systems_and_truth
@@ -43,7 +43,7 @@ def add_rank_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--measures", nargs="+", metavar="KEY", help="default: F1 under every average")
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     parser.add_argument("--n_resamples", type=int, default=2000, metavar="N", help="draws (default: 2000)")
-    parser.add_argument("--format", choices=(*FORMATS, "json"), default="markdown", help="of the tables")
+    add_format_flag(parser)
     parser.add_argument("--json", metavar="FILE", help="write every number")
     parser.set_defaults(run=run_rank)
     return parser

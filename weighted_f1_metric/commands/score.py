@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ranking import DEFAULT_KS
-from ..table import FORMATS, number, percent
+from ..table import number, percent
 from ..tables import (
     BOUNDS_NOTE,
     RANKING_NAMES,
@@ -23,7 +23,7 @@ from ..tables import (
 from ..tracks import ScoredTrack, scored_track
 from ..units import TRUTHS, truth_name
 from ..unjudged.bounds import bounds_of_scored
-from .flags import add_family_flags, add_label_flags, add_track_flags
+from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .label_scores import is_prose, print_scores, run_label_score
 from .prediction_files import read_judgments, read_predictions, read_references, read_relations
 
@@ -52,12 +52,7 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_label_flags(parser)
     add_family_flags(parser)
     parser.add_argument("--per_class", action="store_true", help="show every class too")
-    parser.add_argument(
-        "--format",
-        choices=(*FORMATS, "json"),
-        default="markdown",
-        help="how tables are printed (default: markdown); csv, latex and json are the tables alone",
-    )
+    add_format_flag(parser)
     parser.add_argument(
         "--judgments",
         metavar="FILE",

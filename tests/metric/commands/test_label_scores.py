@@ -131,7 +131,17 @@ def test_label_files_are_compared_by_paired_tests(labels, capsys):
     assert found["signatures"] == {"": line}
     own = bootstrap_interval(predictions=other, **shared, **drawn).to_json()
     assert found["intervals"]["other.txt"] == json.loads(json.dumps(own))
-    assert "| difference |" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    for name in ("precision", "recall", "F1"):
+        assert f"| {name} (%) | micro |" in shown
+    more = ["--averages", "macro", "--beta", "2", "--format", "csv"]
+    assert main(["compare", *files, *words, *more]) == 0
+    found = randomization_test(
+        predictions_a=PREDICTED, predictions_b=other, averages=["macro"], beta=2.0, **shared, **drawn
+    )
+    last = list(csv.reader(io.StringIO(capsys.readouterr().out)))[-6:]
+    assert last[0] == ["F-beta (%)", "macro"]
+    assert last[3] == ["difference", f"{100 * found.differences['macro_fbeta']:+.2f}"]
 
 
 def test_a_file_is_not_compared_with_itself(labels, capsys):

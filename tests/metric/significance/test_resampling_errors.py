@@ -16,6 +16,8 @@ GOOD = {"predictions": ["a", "b"], "references": ["a", "a"], "seed": 0}
             "`seed` must be an int, so that the result can be repeated; got None. 0 is a seed",
         ),
         ({"seed": True}, TypeError, "`seed` must be an int.*got True"),
+        ({"bags": ["x", None]}, TypeError, r"bags\[1\] is None"),
+        ({"bags": ["x"]}, ValueError, "1"),
         ({"seed": -1}, ValueError, "`seed` must be at least 0; got -1"),
         ({"n_resamples": 0}, ValueError, "`n_resamples` must be at least 1; got 0"),
         ({"n_resamples": 10.0}, TypeError, "`n_resamples` must be an int; got 10.0"),

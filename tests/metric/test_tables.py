@@ -3,6 +3,7 @@
 import pytest
 
 from weighted_f1_metric import score_track, track_table
+from weighted_f1_metric.tables import AUC_NOTE, track_notes
 
 KEYS = ["micro", "weighted", "dodrans", "entropy", "macro", "macro_all"]
 
@@ -56,3 +57,13 @@ def test_fbeta_and_missing_values():
 def test_no_track_scores():
     with pytest.raises(ValueError, match="holds none of the prefixes dsgt, magt, magt_ds_scope"):
         track_table({"micro_f1": 0.5})
+
+
+def test_an_auc_comes_with_what_a_perfect_one_is(rows):
+    predictions = [
+        {"instance_id": f"i{n}", "pred": "NA", "scores": {"born_in": 0.5, "lives_in": 0.25}} for n in range(4)
+    ]
+    given = {"track": "sent2sent", "references": rows, "relations": ["born_in", "lives_in"]}
+    assert AUC_NOTE in track_notes(score_track(predictions=predictions, **given))
+    without = [{"instance_id": record["instance_id"], "pred": "NA"} for record in predictions]
+    assert AUC_NOTE not in track_notes(score_track(predictions=without, **given))

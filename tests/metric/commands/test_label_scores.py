@@ -57,15 +57,16 @@ def test_csv_is_one_table_that_parses(labels, capsys):
 def test_rows_are_matched_by_id(tmp_path, capsys):
     pairs = list(enumerate(zip(GOLD, PREDICTED, strict=True)))
     (tmp_path / "gold.csv").write_text("id,gold\n" + "".join(f"{i},{gold}\n" for i, (gold, _) in pairs))
-    backwards = [{"id": i, "pred": predicted} for i, (_, predicted) in reversed(pairs)]
+    backwards = [{"id": i, "pred": predicted} for i, (_, predicted) in (pairs[2:] + pairs[:2])]
     (tmp_path / "pred.jsonl").write_text("".join(json.dumps(record) + "\n" for record in backwards))
     assert score(tmp_path, "--format", "json", gold="gold.csv", pred="pred.jsonl") == 0
     expected = f1_family(predictions=PREDICTED, references=GOLD)
     shown = json.loads(capsys.readouterr().out)
     assert {key: shown[key] for key in expected} == expected
+    assert f1_family(predictions=PREDICTED[2:] + PREDICTED[:2], references=GOLD) != expected
     (tmp_path / "pred.jsonl").write_text("".join(json.dumps(record) + "\n" for record in backwards[1:]))
     assert score(tmp_path, gold="gold.csv", pred="pred.jsonl") == 2
-    assert "'5'" in capsys.readouterr().err
+    assert "'2'" in capsys.readouterr().err
 
 
 def test_labels_of_the_predictions_alone_are_named(labels, capsys):

@@ -33,7 +33,7 @@ check: $(STAMP)  ## lint, format, types
 
 $(OLD_STAMP): constraints-old.txt
 	$(PYTHON) -m venv $(OLD_VENV)
-	$(OLD_VENV)/bin/python -m pip install --quiet -c constraints-old.txt datasets==3.6.0 pytest xxhash
+	$(OLD_VENV)/bin/python -m pip install --quiet -c constraints-old.txt datasets==3.6.0 jinja2 pytest xxhash
 	touch $@
 
 # The newest datasets writes the exported folder, the old one reads it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nyt_h_dataset.archive import file_sha256
 from weighted_f1_metric import is_part_of, write_text
 
 from ..arguments import Settings
@@ -54,8 +54,7 @@ def file_fingerprint(path: str) -> str:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"the file {path} is not there.")
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return file_sha256(Path(path))[:16]
 
 
 STARTED = "run.json"

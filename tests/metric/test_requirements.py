@@ -25,7 +25,8 @@ from weighted_f1_metric import check_desiderata, f1_family, label_statistics, sc
 print(f1_family(predictions=["a", "NA"], references=["a", "b"], negative_label="NA")["macro_f1"])
 row = {"instance_id": "i", "bag_id": "b", "relation": "r", "bag_label": "yes"}
 said = [{"instance_id": "i", "pred": "r", "scores": {"r": 1.0}}]
-print(score_track(track="sent2sent", references=[row], predictions=said, relations=["r"])["magt_average_precision"])
+scores = score_track(track="sent2sent", references=[row], predictions=said, relations=["r"])
+print(scores["magt_average_precision"])
 """
 
 

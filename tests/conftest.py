@@ -105,6 +105,6 @@ def forked_python(made_once: Callable[[str, Callable[[Path], object]], Path]) ->
 
     def start(folder: Path) -> None:
         folder.mkdir()
-        start_server(folder, os.environ, owner=owner)
+        start_server(folder, os.environ | {"HF_HUB_OFFLINE": "1"}, owner=owner)
 
     return made_once("forked", start) / "python"

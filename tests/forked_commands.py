@@ -37,9 +37,9 @@ LIBRARIES = (
 STANDARD_STREAMS = (0, 1, 2)
 SOCKET = "socket"
 POLL = 0.5
-# The program `python`: it hands over arguments, folder, environment and streams, and ends as the command does.
+# The program `python`: hands over arguments, folder, environment and streams; ends as the command does.
 CLIENT = f"""#!{sys.executable} -IS
-import json, os, signal, socket, sys
+import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect(os.path.join(os.path.dirname(sys.argv[0]), "{SOCKET}"))
     asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
@@ -47,7 +47,6 @@ with socket.socket(socket.AF_UNIX) as server:
     server.sendall(asked)
     status = int(server.makefile().read())
 if status < 0:  # its signal
-    signal.signal(-status, signal.SIG_DFL)
     os.kill(os.getpid(), -status)
 sys.exit(status)
 """
@@ -65,7 +64,7 @@ def forked_python(folder: Path, environment: Mapping[str, str]) -> Iterator[Path
 
 
 def start_server(folder: Path, environment: Mapping[str, str], *, owner: int) -> subprocess.Popen[bytes]:
-    """Write the program `python` into the folder, and start its server, which ends with the process `owner`."""
+    """Write the program `python` into the folder and start its server, which ends with `owner`, a process."""
     program = folder / "python"
     program.write_text(CLIENT, encoding="utf-8")
     program.chmod(0o755)

@@ -102,7 +102,10 @@ class JointCounts:
                 start = (run * len(truths) + place) * 2 * num_classes
                 sums[system] += counts[:, start : start + 2 * num_classes] @ factors
             sums *= (common // runs)[:, None]
-            differ[truth] = np.stack([(sums != own) @ self.bags.multiplicity for own in sums])
+            pairs = np.zeros((len(runs), len(runs)), dtype=np.int64)
+            for system, own in enumerate(sums):
+                pairs[system, system:] = (sums[system:] != own).astype(np.float64) @ self.bags.multiplicity
+            differ[truth] = np.maximum(pairs, pairs.T)
         return differ
 
 

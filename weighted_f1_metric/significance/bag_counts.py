@@ -60,7 +60,7 @@ class BagCounts:
     def _by_column(self) -> Any:
         """The counts, a line per column; float32, twice as fast, where its sums of whole numbers are exact.
 
-        A resample holds as many bags as the data, so no partial sum exceeds that many times the largest count.
+        A resample holds as many bags as the data: no partial sum exceeds that many times the largest count.
         """
         largest = self.num_bags * float(abs(self.counts).max()) if self.counts.nnz else 0.0
         is_exact = largest < _EXACT_FLOAT32 and bool(np.all(self.counts.data % 1 == 0))

@@ -44,7 +44,7 @@ from .signature import VERSION, Signature, comparable, data_fingerprint, parse_s
 from .significance.comparison import Comparison, compare_runs, holm_adjusted
 from .significance.comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table
 from .significance.rank_agreement import RankAgreement, rank_systems
-from .significance.rank_intervals import Ranking, RankIntervals, rank_intervals
+from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.false_alarms import false_alarms
@@ -141,6 +141,7 @@ __all__ = [
     "plot_relation_coverage",
     "pr_curve",
     "randomization_test",
+    "rank_counts",
     "rank_intervals",
     "rank_systems",
     "ranking_measures",

@@ -118,7 +118,8 @@ def fit_predictions(
     label_map = _checked_rules(rules, names, negative_relation)
     units = _Units(track, references)
     read = _Reader(rules, units.id_keys)
-    parts, unknown_labels = Counter(dict.fromkeys(PARTS, 0)), Counter()
+    parts: Counter[str] = Counter(dict.fromkeys(PARTS, 0))
+    unknown_labels: Counter[str] = Counter()
     said: dict[Any, dict[str, float | None]] = {}
     scores: dict[Any, dict[str, float]] = {}
     seen: dict[Any, str] = {}

@@ -79,9 +79,10 @@ def _triple(item: Any, where: str) -> Triple:
     ]
     if without:
         raise ValueError(f"{where}: {quoted(without)} without text; it is {item!r:.80}.")
-    return Triple(
-        *texts, score=None if score is None else check_real(f"{where}: score", score, low=-inf, high=inf)
-    )
+    if score is not None:
+        score = check_real(f"{where}: score", score, low=-inf, high=inf)
+    head, relation, tail = map(str, texts)
+    return Triple(head, relation, tail, score)
 
 
 _PARTS = {"head": _HEADS, "relation": _RELATIONS, "tail": _TAILS}

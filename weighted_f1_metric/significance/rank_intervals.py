@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..columns import read_labels
+from ..columns import Label, read_labels
 from ..family import depends_on_predictions, f1_family
 from ..track_statistics import resolve_truths, statistics_of_units
 from ..tracks import track_signatures
@@ -188,10 +188,7 @@ def rank_intervals(
 
     Reference: Mogstad, Romano, Shaikh and Wilhelm 2024 (step-down over ordered pairs).
     """
-    check_resampling(seed, n_resamples)
-    check_choice("question", question, QUESTIONS)
-    if check_real("confidence", confidence, low=0.0, high=1.0) in (0.0, 1.0):
-        raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
+    _check_options(seed, n_resamples, question, confidence)
     family = FamilyOptions(named_averages(averages), beta, zero_division, macro_over, entropy_total)
     runs = runs_of(systems)
     if track is None:
@@ -199,15 +196,99 @@ def rank_intervals(
     else:
         check_no_bags(bags)
         joint, signatures = _joint_track(runs, track, references, family, options, measures or ())
-    question, notes = _answerable(question, list(runs), joint)
+    return _ranked(
+        list(runs), joint, signatures, family, seed, question=question, measures=measures,
+        n_resamples=n_resamples, confidence=confidence,
+    )  # fmt: skip
+
+
+def rank_counts(
+    *,
+    systems: Mapping[str, Sequence[Any]],
+    labels: Sequence[Label],
+    truths: Sequence[str],
+    seed: int,
+    question: str = "runs",
+    measures: Sequence[str] | None = None,
+    n_resamples: int = 2000,
+    confidence: float = 0.95,
+    averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
+) -> RankIntervals:
+    """Return `rank_intervals` of systems of which the counts per bag are kept, and not the predictions.
+
+    Args:
+        systems: Name -> the counts of each run, sparse (num_bags, T (3 C + 1)): for each truth the true
+            positives, predicted counts and supports of the classes, then what the bag adds to N. The bags are
+            in one order, and the supports are the same, in all runs.
+        labels: The C classes.
+        truths: The T prefixes of the measures.
+        seed, question, measures, n_resamples, confidence, averages: As in `rank_intervals`.
+
+    Raises:
+        ValueError: As `rank_intervals`; counts of another shape, or supports that differ.
+
+    >>> from scipy.sparse import csr_array
+    >>> right, wrong = csr_array([[1, 1, 1, 1]] * 20), csr_array([[0, 1, 1, 1]] * 20)
+    >>> ranked = rank_counts(
+    ...     systems={"right": [right], "wrong": [wrong]}, labels=["r"], truths=["magt"], seed=0,
+    ...     averages="micro",
+    ... )
+    >>> [(s.name, s.rank_low, s.rank_high) for s in ranked.rankings["magt_micro_f1"].systems]
+    [('right', 1, 1), ('wrong', 2, 2)]
+    """
+    _check_options(seed, n_resamples, question, confidence)
+    runs = {name: list(systems[name]) for name in sorted(systems)}
+    if len(runs) < 2 or not all(runs.values()):
+        raise ValueError(f"A ranking needs at least two systems with a run each; got {len(runs)}.")
+    block = 3 * len(labels) + 1
+    first = next(iter(runs.values()))[0]
+    gold = np.flatnonzero(np.arange(len(truths) * block) % block >= 2 * len(labels))
+    for name, own in runs.items():
+        for number, run in enumerate(own):
+            if run.shape != first.shape or run.shape[1] != len(truths) * block:
+                raise ValueError(
+                    f"Run {number} of {name!r} (counted from 0) has counts of shape {run.shape}, not "
+                    f"{(first.shape[0], len(truths) * block)}."
+                )
+            if (run[:, gold] != first[:, gold]).nnz:
+                raise ValueError(f"Run {number} of {name!r} (counted from 0) has other supports.")
+    joint = JointCounts.of_systems(
+        [[RunCounts(run) for run in own] for own in runs.values()], tuple(labels), tuple(truths)
+    )
+    family = FamilyOptions(named_averages(averages), 1.0, 0.0, "supported", "all")
+    return _ranked(
+        list(runs), joint, {}, family, seed, question=question, measures=measures, n_resamples=n_resamples,
+        confidence=confidence,
+    )  # fmt: skip
+
+
+def _check_options(seed: Any, n_resamples: Any, question: str, confidence: float) -> None:
+    check_resampling(seed, n_resamples)
+    check_choice("question", question, QUESTIONS)
+    if check_real("confidence", confidence, low=0.0, high=1.0) in (0.0, 1.0):
+        raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
+
+
+def _ranked(
+    names: list[str],
+    joint: JointCounts,
+    signatures: dict[str, str],
+    family: FamilyOptions,
+    seed: int,
+    *,
+    question: str,
+    measures: Sequence[str] | None,
+    n_resamples: int,
+    confidence: float,
+) -> RankIntervals:
+    """Return the ranks of systems from their joint counts; arguments as in `rank_intervals`."""
+    question, notes = _answerable(question, names, joint)
     rng = np.random.default_rng(seed)
     estimates = joint.scores(family, joint.bags.totals())
     observed = estimates.values
-    chosen = _chosen(measures, observed, beta)
-    for measure in set(chosen) & {
-        f"{truth}_{name}" for truth in joint.bags.truths for name in joint.rankings
-    }:
-        if estimates.undefined[measure].any():
+    chosen = _chosen(measures, observed, family.beta)
+    for measure in chosen:
+        if asked_rankings([measure], joint.bags.truths) and estimates.undefined[measure].any():
             raise ValueError(
                 f"{measure!r} is not defined here: no gold pair, or fewer candidates than its K asks for."
             )
@@ -224,7 +305,7 @@ def rank_intervals(
             raise ValueError(f"{measure!r} is defined in fewer than two of the {n_resamples} resamples.")
         rankings[measure] = _ranking(
             measure,
-            list(runs),
+            names,
             joint,
             observed[measure][:, 0],
             values,
@@ -234,7 +315,7 @@ def rank_intervals(
             confidence,
         )
     warn_undefined({measure: ranking.undefined_share for measure, ranking in rankings.items()})
-    notes += _alike(list(runs), differ)
+    notes += _alike(names, differ)
     return RankIntervals(
         rankings, question, tuple(notes), signatures, joint.bags.num_bags, n_resamples, confidence, seed
     )

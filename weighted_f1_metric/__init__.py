@@ -47,6 +47,8 @@ from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
+from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
 from .systems.triples import Triple, read_triples
@@ -74,6 +76,7 @@ __all__ = [
     "BOUNDS_NOTE",
     "COLOURS",
     "SIGNIFICANCE_LEVEL",
+    "SLICES",
     "TRACKS",
     "TRUTHS",
     "TRUTH_NAMES",
@@ -109,15 +112,18 @@ __all__ = [
     "class_weights",
     "comparable",
     "compare_runs",
+    "confusions",
     "data_fingerprint",
     "draw_track_figures",
     "drawable",
     "estimate_magt",
+    "examples_of_scored",
     "exponent_curve",
     "f1_family",
     "false_alarms",
     "family_from_counts",
     "fit_predictions",
+    "gap_of_scored",
     "holm_adjusted",
     "is_part_of",
     "label_statistics",
@@ -159,6 +165,7 @@ __all__ = [
     "score_units",
     "scored_track",
     "signature",
+    "slices_of_scored",
     "space",
     "statistics_of_units",
     "statistics_table",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ranking import DEFAULT_KS
+from ..systems.breakdown import SLICES
 from ..systems.false_alarms import false_alarms, false_alarms_note, false_alarms_table
 from ..table import number, percent
 from ..tables import (
@@ -26,6 +27,7 @@ from ..tracks import ScoredTrack, scored_track
 from ..units import TRUTHS, truth_name, unit_id_key
 from ..unjudged.bounds import bounds_of_scored
 from ..validation import quoted
+from .breakdown import read_breakdown
 from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .foreign_files import (
     RULE_FLAGS,
@@ -73,6 +75,15 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--truths", nargs="+", choices=TRUTHS, help="default: those that the answers allow")
     parser.add_argument("--ks", nargs="+", type=int, default=list(DEFAULT_KS), metavar="K", help="K of P@K")
+    parser.add_argument(
+        "--breakdown",
+        nargs="*",
+        choices=tuple(SLICES),
+        metavar="NAME",
+        help="why: the gap between DSGT and MAGT, sentences to look at, and the scores of parts of the test "
+        f"set: {', '.join(SLICES)}",
+    )
+    parser.add_argument("--train", metavar="FILE", help="training rows, for --breakdown seen")
     parser.add_argument("--json", metavar="FILE", help="write every number")
     parser.add_argument("--plots", metavar="DIR", help="write the figures")
     parser.set_defaults(run=run_score)
@@ -87,7 +98,8 @@ def run_score(arguments: argparse.Namespace) -> int:
         ValueError: Flags of labels and of tracks together, or too few; a broken file; what `score_track` or
             `f1_family` refuses.
     """
-    given = [f"--{name}" for name in (*TRACK_FLAGS, *RULE_FLAGS) if getattr(arguments, name) is not None]
+    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "breakdown", "train")
+    given = [f"--{name}" for name in of_tracks if getattr(arguments, name) is not None]
     if arguments.gold is not None:
         if given:
             raise ValueError(f"--gold scores labels and does not go with {', '.join(given)}; leave one out.")
@@ -126,6 +138,11 @@ def run_score(arguments: argparse.Namespace) -> int:
     if read.false_alarms is not None:
         tables.append(false_alarms_table(read.false_alarms))
     scores = {**scores, **read.numbers}
+    if arguments.breakdown is not None:
+        reasons = read_breakdown(scored, references, arguments)
+        scores = {**scores, "breakdown": reasons.numbers}
+        tables += reasons.tables
+        notes += reasons.notes
     if bounds is not None:
         scores = {**scores, "magt_bounds": bounds}
         notes += [BOUNDS_NOTE, open_note(bounds)] if shown else []

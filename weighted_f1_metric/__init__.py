@@ -7,6 +7,7 @@ same functions.
 from . import space
 from .commands.figure_files import write_figures, write_track_figures
 from .commands.files import atomic_file, is_part_of, parse_json, write_text
+from .commands.foreign_files import read_any_records, read_label_map
 from .commands.prediction_files import (
     read_judgments,
     read_predictions,
@@ -46,6 +47,11 @@ from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, rank_intervals
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
+from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.examples import examples_of_scored
+from .systems.false_alarms import false_alarms
+from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
+from .systems.triples import Triple, read_triples
 from .table import Table, number, percent
 from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
 from .track_statistics import (
@@ -70,6 +76,7 @@ __all__ = [
     "BOUNDS_NOTE",
     "COLOURS",
     "SIGNIFICANCE_LEVEL",
+    "SLICES",
     "TRACKS",
     "TRUTHS",
     "TRUTH_NAMES",
@@ -78,6 +85,8 @@ __all__ = [
     "ClassCounts",
     "Comparison",
     "Estimate",
+    "ForeignPredictions",
+    "ForeignRules",
     "MagtEstimate",
     "PRCurve",
     "RankAgreement",
@@ -87,6 +96,7 @@ __all__ = [
     "Signature",
     "Table",
     "TrackStatistics",
+    "Triple",
     "UnitPredictions",
     "Units",
     "agreement_table",
@@ -102,13 +112,18 @@ __all__ = [
     "class_weights",
     "comparable",
     "compare_runs",
+    "confusions",
     "data_fingerprint",
     "draw_track_figures",
     "drawable",
     "estimate_magt",
+    "examples_of_scored",
     "exponent_curve",
     "f1_family",
+    "false_alarms",
     "family_from_counts",
+    "fit_predictions",
+    "gap_of_scored",
     "holm_adjusted",
     "is_part_of",
     "label_statistics",
@@ -136,10 +151,13 @@ __all__ = [
     "rank_intervals",
     "rank_systems",
     "ranking_measures",
+    "read_any_records",
     "read_judgments",
+    "read_label_map",
     "read_predictions",
     "read_references",
     "read_relations",
+    "read_triples",
     "read_unit_predictions",
     "read_units",
     "reference_table",
@@ -147,6 +165,7 @@ __all__ = [
     "score_units",
     "scored_track",
     "signature",
+    "slices_of_scored",
     "space",
     "statistics_of_units",
     "statistics_table",

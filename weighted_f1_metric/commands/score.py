@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..ranking import DEFAULT_KS
+from ..systems.breakdown import SLICES
+from ..systems.false_alarms import false_alarms, false_alarms_note, false_alarms_table
 from ..table import number, percent
 from ..tables import (
     BOUNDS_NOTE,
@@ -21,11 +24,22 @@ from ..tables import (
     twins_note,
 )
 from ..tracks import ScoredTrack, scored_track
-from ..units import TRUTHS, truth_name
+from ..units import TRUTHS, truth_name, unit_id_key
 from ..unjudged.bounds import bounds_of_scored
+from ..validation import quoted
+from .breakdown import read_breakdown
 from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
+from .foreign_files import (
+    RULE_FLAGS,
+    add_foreign_flags,
+    fitted_records,
+    is_foreign,
+    read_any_records,
+    report_lines,
+    rules_of,
+)
 from .label_scores import is_prose, print_scores, run_label_score
-from .prediction_files import read_judgments, read_predictions, read_references, read_relations
+from .prediction_files import checked_predictions, read_judgments, read_references, read_relations
 
 _DESCRIPTION = """Score predictions on NYT-H against distant and human labels (--track, --rel2id, --test,
 --pred: the files and the short flags of the authors' evaluator): every average of the weighted F1 family is
@@ -47,9 +61,10 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
         required=True,
         metavar="FILE",
         help='JSON lines {"instance_id" or "bag_id": ..., "pred": relation}, and optionally '
-        '"scores": {relation: number} in each; with --gold the predicted labels',
+        '"scores": {relation: number} in each, or a table with such columns; with --gold the labels',
     )
     add_label_flags(parser)
+    add_foreign_flags(parser)
     add_family_flags(parser)
     parser.add_argument("--per_class", action="store_true", help="show every class too")
     add_format_flag(parser)
@@ -60,6 +75,15 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--truths", nargs="+", choices=TRUTHS, help="default: those that the answers allow")
     parser.add_argument("--ks", nargs="+", type=int, default=list(DEFAULT_KS), metavar="K", help="K of P@K")
+    parser.add_argument(
+        "--breakdown",
+        nargs="*",
+        choices=tuple(SLICES),
+        metavar="NAME",
+        help="why: the gap between DSGT and MAGT, sentences to look at, and the scores of parts of the test "
+        f"set: {', '.join(SLICES)}",
+    )
+    parser.add_argument("--train", metavar="FILE", help="training rows, for --breakdown seen")
     parser.add_argument("--json", metavar="FILE", help="write every number")
     parser.add_argument("--plots", metavar="DIR", help="write the figures")
     parser.set_defaults(run=run_score)
@@ -74,19 +98,23 @@ def run_score(arguments: argparse.Namespace) -> int:
         ValueError: Flags of labels and of tracks together, or too few; a broken file; what `score_track` or
             `f1_family` refuses.
     """
-    given = [f"--{name}" for name in TRACK_FLAGS if getattr(arguments, name) is not None]
+    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "breakdown", "train")
+    given = [f"--{name}" for name in of_tracks if getattr(arguments, name) is not None]
     if arguments.gold is not None:
         if given:
             raise ValueError(f"--gold scores labels and does not go with {', '.join(given)}; leave one out.")
         return run_label_score(arguments)
-    if len(given) < len(TRACK_FLAGS):
-        lacking = [f"--{name}" for name in TRACK_FLAGS if f"--{name}" not in given]
+    lacking = [f"--{name}" for name in TRACK_FLAGS if f"--{name}" not in given]
+    if lacking:
         raise ValueError(f"{', '.join(lacking)} must be given (or --gold, to score labels without a track).")
+    references = read_references(arguments.test)
+    relations = read_relations(arguments.rel2id, negative_relation=arguments.negative_relation)
+    read = _read_system(arguments, references, relations)
     scored = scored_track(
         track=arguments.track,
-        references=read_references(arguments.test),
-        predictions=read_predictions(arguments.pred),
-        relations=read_relations(arguments.rel2id, negative_relation=arguments.negative_relation),
+        references=references,
+        predictions=read.predictions,
+        relations=relations,
         negative_relation=arguments.negative_relation,
         truths=tuple(arguments.truths) if arguments.truths else "auto",
         unk=arguments.unk,
@@ -106,7 +134,15 @@ def run_score(arguments: argparse.Namespace) -> int:
             classes_table(scores[f"{prefix}_per_class"], title=f"relation, {truth_name(prefix)}")
             for prefix in prefixes
         ]
-    notes = _notes(scored, arguments)
+    notes = [*_notes(scored, arguments), *read.notes]
+    if read.false_alarms is not None:
+        tables.append(false_alarms_table(read.false_alarms))
+    scores = {**scores, **read.numbers}
+    if arguments.breakdown is not None:
+        reasons = read_breakdown(scored, references, arguments)
+        scores = {**scores, "breakdown": reasons.numbers}
+        tables += reasons.tables
+        notes += reasons.notes
     if bounds is not None:
         scores = {**scores, "magt_bounds": bounds}
         notes += [BOUNDS_NOTE, open_note(bounds)] if shown else []
@@ -117,6 +153,51 @@ def run_score(arguments: argparse.Namespace) -> int:
         for path in write_track_figures(Path(arguments.plots), scored):
             print(f"Figure: {path}", file=sys.stdout if is_prose(arguments.format) else sys.stderr)
     return 0
+
+
+@dataclass(frozen=True)
+class _System:
+    """The predictions of a system, and what is said about how they were read."""
+
+    predictions: Any
+    numbers: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    false_alarms: dict[str, Any] | None = None
+
+
+def _read_system(
+    arguments: argparse.Namespace, references: list[dict[str, Any]], relations: list[str]
+) -> _System:
+    """The predictions in the authors' format, or those of any system with what was lost."""
+    broken: list[str] | None = [] if arguments.missing == "negative" else None
+    records = read_any_records(arguments.pred, broken=broken)
+    if not is_foreign(arguments, records):
+        return _System(checked_predictions(records))
+    negative_rows = [] if arguments.na_rows is None else read_references(arguments.na_rows)
+    id_key = unit_id_key(arguments.track)
+    bag_of = {row[id_key]: row["bag_id"] for row in negative_rows}
+    shared = bag_of.keys() & {row[id_key] for row in references}
+    if shared:
+        raise ValueError(f"--na_rows has units of --test: {quoted(sorted(shared, key=str))}.")
+    fitted = fitted_records(
+        records,
+        rules_of(arguments),
+        broken=broken or [],
+        track=arguments.track,
+        references=[*references, *negative_rows],
+        relations=relations,
+        negative_relation=arguments.negative_relation,
+    )
+    numbers, notes = fitted.report, report_lines(fitted.report)
+    if not negative_rows:
+        return _System(fitted.records, numbers, notes)
+    alarms = false_alarms(
+        [record for record in fitted.records if record[id_key] in bag_of],
+        negative_relation=arguments.negative_relation,
+        bags=list(bag_of.values()),
+    )
+    tested = [record for record in fitted.records if record[id_key] not in bag_of]
+    return _System(tested, {**numbers, "false_alarms": alarms}, [*notes, false_alarms_note(alarms)], alarms)
 
 
 def _notes(scored: ScoredTrack, arguments: argparse.Namespace) -> list[str]:

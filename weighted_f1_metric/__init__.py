@@ -48,6 +48,7 @@ from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, ra
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.calibration import Calibration, calibration
 from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
@@ -82,6 +83,7 @@ __all__ = [
     "TRUTH_NAMES",
     "VERSION",
     "AveragedScores",
+    "Calibration",
     "ClassCounts",
     "Comparison",
     "Estimate",
@@ -105,6 +107,7 @@ __all__ = [
     "averaged_scores",
     "bootstrap_interval",
     "bounds_of_scored",
+    "calibration",
     "check_comparable",
     "check_desiderata",
     "class_counts",

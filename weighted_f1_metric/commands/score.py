@@ -11,6 +11,7 @@ from typing import Any
 
 from ..ranking import DEFAULT_KS
 from ..systems.breakdown import SLICES
+from ..systems.calibration import calibration, calibration_notes, calibration_table
 from ..systems.false_alarms import false_alarms, false_alarms_note, false_alarms_table
 from ..table import number, percent
 from ..tables import (
@@ -127,7 +128,8 @@ def run_score(arguments: argparse.Namespace) -> int:
     )
     scores, prefixes = scored.scores, list(scored.signatures)
     bounds = bounds_of_scored(scored)
-    shown = bounds if is_prose(arguments.format) else None  # a program that reads a cell wants one number
+    shown_to_people = is_prose(arguments.format)
+    shown = bounds if shown_to_people else None  # a program that reads a cell wants one number
     tables = [averages_by_truth(scores, bounds=shown), measures_table(scores, prefixes, bounds=shown)]
     if arguments.per_class:
         tables += [
@@ -138,6 +140,11 @@ def run_score(arguments: argparse.Namespace) -> int:
     if read.false_alarms is not None:
         tables.append(false_alarms_table(read.false_alarms))
     scores = {**scores, **read.numbers}
+    worth = {prefix: own for prefix in prefixes if (own := calibration(scored.statistics, prefix))}
+    if worth:
+        scores["calibration"] = {prefix: own.to_json() for prefix, own in worth.items()}
+        tables += [calibration_table(worth)] if shown_to_people else []
+        notes += calibration_notes(worth)
     if arguments.breakdown is not None:
         reasons = read_breakdown(scored, references, arguments)
         scores = {**scores, "breakdown": reasons.numbers}

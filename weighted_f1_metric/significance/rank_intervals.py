@@ -28,7 +28,8 @@ from ..units import read_units
 from ..validation import check_choice, check_real
 from ..weighting import AVERAGES, Average, named_averages
 from .bag_counts import IntArray, label_matrices, track_matrix
-from .joint_counts import FloatArray, JointCounts, mean_over_runs, runs_of
+from .joint_counts import FloatArray, JointCounts, RunCounts, mean_over_runs, runs_of
+from .joint_rankings import asked_rankings, ranked_bags
 from .resampling import FamilyOptions, check_no_bags, check_resampling, warn_undefined
 from .variance_parts import VarianceParts, variance_parts
 
@@ -165,8 +166,9 @@ def rank_intervals(
         question: "runs": would these runs keep their order on new bags? "seeds": would the systems, with new
             seeds and new bags? A system with one run is then given the mean spread of the others' seeds; when
             no system has two runs the question is answered as "runs". `notes` says both.
-        measures: Keys of `f1_family` or `score_track` made from counts, e.g. `magt_dodrans_f1`,
-            `magt_macro_all_precision`. None: F1 under every average, macro_all included.
+        measures: Keys of `f1_family` or `score_track`, e.g. `magt_dodrans_f1`, `magt_macro_all_precision`;
+            on a track, of predictions with scores, also `{truth}_auc`, `_average_precision`, `_max_f1` and
+            `_precision_at_{k}`. None: F1 under every average, macro_all included.
         n_resamples: Number of resamples, the same bags for all systems.
         confidence: Probability with which all sets hold at once.
         averages, beta, zero_division, macro_over, entropy_total: As in `f1_family`.
@@ -193,7 +195,7 @@ def rank_intervals(
         joint, signatures = _joint_labels(runs, references, bags, family, options)
     else:
         check_no_bags(bags)
-        joint, signatures = _joint_track(runs, track, references, family, options)
+        joint, signatures = _joint_track(runs, track, references, family, options, measures or ())
     return _ranked(
         list(runs), joint, signatures, family, seed, question=question, measures=measures,
         n_resamples=n_resamples, confidence=confidence,
@@ -250,7 +252,9 @@ def rank_counts(
                 )
             if (run[:, gold] != first[:, gold]).nnz:
                 raise ValueError(f"Run {number} of {name!r} (counted from 0) has other supports.")
-    joint = JointCounts.of_systems([*runs.values()], tuple(labels), tuple(truths))
+    joint = JointCounts.of_systems(
+        [[RunCounts(run) for run in own] for own in runs.values()], tuple(labels), tuple(truths)
+    )
     family = FamilyOptions(named_averages(averages), 1.0, 0.0, "supported", "all")
     return _ranked(
         list(runs), joint, {}, family, seed, question=question, measures=measures, n_resamples=n_resamples,
@@ -280,8 +284,14 @@ def _ranked(
     """Return the ranks of systems from their joint counts; arguments as in `rank_intervals`."""
     question, notes = _answerable(question, names, joint)
     rng = np.random.default_rng(seed)
-    observed = joint.scores(family, joint.bags.totals()).values
+    estimates = joint.scores(family, joint.bags.totals())
+    observed = estimates.values
     chosen = _chosen(measures, observed, family.beta)
+    for measure in chosen:
+        if asked_rankings([measure], joint.bags.truths) and estimates.undefined[measure].any():
+            raise ValueError(
+                f"{measure!r} is not defined here: no gold pair, or fewer candidates than its K asks for."
+            )
     drawn = list(joint.resampled(family, n_resamples, rng))
     differ = joint.bags_that_differ()
     shocks = _Shocks.draw(joint, n_resamples, rng) if question == "seeds" else None
@@ -300,7 +310,7 @@ def _ranked(
             observed[measure][:, 0],
             values,
             absent,
-            differ[truth],
+            (joint.rankings_that_differ if asked_rankings([measure], [truth]) else differ)[truth],
             shocks,
             confidence,
         )
@@ -327,7 +337,9 @@ def _joint_labels(
     everything = [run for own in runs.values() for run in own]
     labels, matrices = label_matrices(predictions=everything, references=references, bags=bags, **options)
     rest = iter(matrices)
-    joint = JointCounts.of_systems([[next(rest) for _ in own] for own in runs.values()], labels, ("",))
+    joint = JointCounts.of_systems(
+        [[RunCounts(next(rest)) for _ in own] for own in runs.values()], labels, ("",)
+    )
     # The line depends on no system, but a negative class that the references lack must occur in it.
     negative = options.get("negative_label")
     holds = (run for run in everything if negative in read_labels(run, "predictions"))
@@ -339,22 +351,34 @@ def _joint_labels(
 
 
 def _joint_track(
-    runs: dict[str, list[Any]], track: str, references: Any, family: FamilyOptions, options: dict[str, Any]
+    runs: dict[str, list[Any]],
+    track: str,
+    references: Any,
+    family: FamilyOptions,
+    options: dict[str, Any],
+    measures: Sequence[str],
 ) -> tuple[JointCounts, dict[str, str]]:
     truths, unk = options.pop("truths", "auto"), options.pop("unk", "error")
     units = read_units(track=track, references=references, **options)
     prefixes = resolve_truths(truths, unk, units)
 
-    def matrix(name: str, number: int, run: Any) -> Any:
+    rankings = asked_rankings(measures, prefixes)
+
+    def counts(name: str, number: int, run: Any) -> RunCounts:
+        where = f"Run {number} of {name!r} (counted from 0)"
         try:
             predictions = read_unit_predictions(run, units)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"Run {number} of {name!r} (counted from 0): {error}") from error
-        return track_matrix(statistics_of_units(units, predictions, prefixes))
+            raise type(error)(f"{where}: {error}") from error
+        if rankings and predictions.scores is None:
+            raise ValueError(f"{where} has no scores, which {rankings[0]!r} needs; rank by F1 instead.")
+        statistics = statistics_of_units(units, predictions, prefixes)
+        ranked = (ranked_bags(statistics, truth) for truth in prefixes if rankings)
+        return RunCounts(track_matrix(statistics), tuple(ranked))
 
-    matrices = [[matrix(name, number, run) for number, run in enumerate(own)] for name, own in runs.items()]
+    systems = [[counts(name, number, run) for number, run in enumerate(own)] for name, own in runs.items()]
+    joint = JointCounts.of_systems(systems, units.relations, prefixes, rankings)
     chosen = {key: value for key, value in vars(family).items() if key != "macro_over"}
-    joint = JointCounts.of_systems(matrices, units.relations, prefixes)
     return joint, track_signatures(units, prefixes, unk=unk, **chosen)
 
 

@@ -184,7 +184,7 @@ def calibration_notes(found: Mapping[str, Calibration]) -> list[str]:
         )
     if some.greatest_sum > 1 + 1e-6:
         lines.append(
-            f"The scores of a unit sum to {number(some.least_sum)} to {number(some.greatest_sum)}: each is read "
-            "by itself, not as a part of a distribution."
+            f"The scores of a unit sum to {number(some.least_sum)} to {number(some.greatest_sum)}: each is "
+            "read by itself, not as a part of a distribution."
         )
     return lines

@@ -1,7 +1,7 @@
 """`score --html`: one page with everything that is known of a score, to be sent around as a file.
 
-The page needs no server and fetches nothing: styles, script and pictures (SVG) are in it. Everything that comes
-from files is escaped.
+The page needs no server and fetches nothing: styles, script and pictures (SVG) are in it. Everything that
+comes from files is escaped.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..space.pages import PAGE_CSS, PAGE_SCRIPT, html_table, lines_html
-from ..table import Table
+from .track_sections import Section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,27 +32,11 @@ body { margin: 0 auto; padding: 1rem; max-width: 72rem; font: 16px/1.5 system-ui
 .nyt-page h1 { font-size: 1.4rem; } .nyt-page h2 { font-size: 1.1rem; margin-top: 2rem; }
 .nyt-page figure { margin: 1rem 0; } .nyt-page figure svg { width: 100%; height: auto; background: #fff; }
 .nyt-page li { overflow-wrap: anywhere; }
-@media print { .nyt-page .scroll { overflow: visible; } .nyt-page figure, .nyt-page tr { break-inside: avoid; }
+@media print { .nyt-page .scroll { overflow: visible; }
+  .nyt-page figure, .nyt-page tr { break-inside: avoid; }
   .nyt-page figure svg { filter: none; } body { max-width: none; } }
 """
 _DECLARATION = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the report.
-
-    Attributes:
-        title: Its heading.
-        tables: Each with its caption.
-        lines: Text below, a paragraph each.
-        examples: Sentences, items of a list each, under a line that says why they are shown.
-    """
-
-    title: str
-    tables: Sequence[tuple[str, Table]] = ()
-    lines: Sequence[str] = ()
-    examples: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 def report_page(title: str, sections: Iterable[Section], figures: Mapping[str, Figure]) -> str:
@@ -82,13 +65,15 @@ def report_page(title: str, sections: Iterable[Section], figures: Mapping[str, F
 
 def _section(section: Section) -> str:
     tables = "".join(
-        html_table(table.header, table.rows, caption=caption, sortable=True) for caption, table in section.tables
+        html_table(table.header, table.rows, caption=caption, sortable=True)
+        for caption, table in section.tables
     )
     examples = "".join(
         f"<p>{html.escape(why)}</p><ul>{''.join(f'<li>{html.escape(one)}</li>' for one in sentences)}</ul>"
         for why, sentences in section.examples
     )
-    return f"<section><h2>{html.escape(section.title)}</h2>{tables}{lines_html(section.lines)}{examples}</section>"
+    title = html.escape(section.title)
+    return f"<section><h2>{title}</h2>{tables}{lines_html(section.lines)}{examples}</section>"
 
 
 def _figure(caption: str, figure: Figure) -> str:

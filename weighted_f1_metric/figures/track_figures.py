@@ -12,6 +12,7 @@ from ..ranking import PRCurve, pr_curve, ranking_measures
 from ..tables import average_names
 from ..track_statistics import TrackStatistics, truth_pairs
 from ..tracks import ScoredTrack
+from ..units import truth_name
 from ..unjudged.bounds import bounds_of_scored, mean_bounds
 from ..validation import check_choice
 from .plots import plot_averages, plot_class_weights, plot_f1_by_support
@@ -19,6 +20,15 @@ from .ranking_plots import plot_pr_curves, plot_relation_coverage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# What the figures of a track show, by the beginning of their names.
+FIGURE_CAPTIONS = {
+    "averages": "F1 under each average",
+    "class_weights": "What each class weighs under each average",
+    "f1_by_support": "F1 of each class against its support",
+    "pr_curves": "Precision against recall",
+    "relation_coverage": "Relations among the first K candidates",
+}
 
 
 def track_curve(
@@ -120,4 +130,14 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
         figures["relation_coverage"] = plot_relation_coverage(
             coverage, num_relations=len(statistics.units.relations)
         )
+    return figures
+
+
+def captioned_figures(scored: ScoredTrack) -> dict[str, Figure]:
+    """Return caption -> figure of `draw_track_figures`; a caption says what is seen, and of which truth."""
+    figures = {}
+    for name, figure in draw_track_figures(scored).items():
+        stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
+        truth = truth_name(name.removeprefix(stem).removeprefix("_"))
+        figures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure
     return figures

@@ -66,6 +66,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _WIDTH, _HEIGHT = 6.4, 4.2  # inches: one column and a half of a paper at 10 pt text
 _PANEL_WIDTH = 4.2
+_COLUMN = 3.03  # inches: a column of the ACL's style
 
 
 def _empty_figure(width: float, height: float) -> Figure:
@@ -99,6 +100,17 @@ def new_panels(
     if title:
         figure.suptitle(title, fontsize=11)
     return figure, list(row)
+
+
+def new_column(height: float, *, title: str) -> tuple[Figure, Axes]:
+    """Return a figure of one panel as wide as a column of a paper, for names on an axis."""
+    figure = _empty_figure(_COLUMN, height)
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=7)
+    axes.set_axisbelow(True)
+    return figure, axes
 
 
 def _dress(axes: Axes, *, x: str, y: str) -> None:

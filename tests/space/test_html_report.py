@@ -1,4 +1,4 @@
-"""The page of `score --html` in a browser: nothing is fetched, nothing runs that came from files, axe finds nothing."""
+"""The page of `score --html` in a browser: nothing is fetched, nothing from files runs, axe finds nothing."""
 
 import json
 from pathlib import Path

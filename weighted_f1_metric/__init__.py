@@ -50,6 +50,7 @@ from .significance.rank_table import rank_notes, rank_table
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.calibration import Calibration, calibration
 from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
@@ -84,6 +85,7 @@ __all__ = [
     "TRUTH_NAMES",
     "VERSION",
     "AveragedScores",
+    "Calibration",
     "ClassCounts",
     "Comparison",
     "Estimate",
@@ -107,6 +109,7 @@ __all__ = [
     "averaged_scores",
     "bootstrap_interval",
     "bounds_of_scored",
+    "calibration",
     "check_comparable",
     "check_desiderata",
     "class_counts",

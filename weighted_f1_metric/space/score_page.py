@@ -15,7 +15,7 @@ from ..commands.prediction_files import read_predictions, read_references, read_
 from ..counts import ClassCounts, class_counts
 from ..family import f1_family
 from ..figures.plots import plot_class_weights, plot_f1_by_support
-from ..figures.track_figures import draw_track_figures
+from ..figures.track_figures import FIGURE_CAPTIONS, captioned_figures
 from ..table import percent
 from ..tables import (
     BOUNDS_NOTE,
@@ -26,7 +26,7 @@ from ..tables import (
     track_notes,
     twins_note,
 )
-from ..tracks import ScoredTrack, scored_track
+from ..tracks import scored_track
 from ..units import truth_name
 from ..unjudged.bounds import bounds_of_scored
 from ..validation import quoted
@@ -45,14 +45,6 @@ MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.
 MAX_CLASS_ROWS = 100
 MEASURES = ("precision", "recall", "f1")
-# In the order of what matters to a reader.
-FIGURE_CAPTIONS = {
-    "averages": "F1 under each average",
-    "pr_curves": "Precision against recall",
-    "f1_by_support": "F1 of each class against its support",
-    "relation_coverage": "Relations among the first K candidates",
-    "class_weights": "What each class weighs under each average",
-}
 
 
 def labels_page(
@@ -193,7 +185,7 @@ def track_page(
         for prefix in prefixes
     }
     parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
-    return Page(_page(parts), partial(_track_pictures, scored))
+    return Page(_page(parts), partial(captioned_figures, scored))
 
 
 def _negative(name: str, labels: Set[str]) -> tuple[str | None, list[str]]:
@@ -305,12 +297,3 @@ def _label_figures(counts: ClassCounts) -> dict[str, Figure]:
         FIGURE_CAPTIONS["class_weights"]: plot_class_weights(counts),
         FIGURE_CAPTIONS["f1_by_support"]: plot_f1_by_support({"": counts}),
     }
-
-
-def _track_pictures(scored: ScoredTrack) -> dict[str, Figure]:
-    drawn = draw_track_figures(scored)
-    pictures = {}
-    for stem, name in ((stem, name) for stem in FIGURE_CAPTIONS for name in drawn if name.startswith(stem)):
-        truth = truth_name(name.removeprefix(stem).removeprefix("_"))
-        pictures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = drawn[name]
-    return pictures

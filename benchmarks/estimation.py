@@ -131,13 +131,12 @@ def simulated_cases(sizes: Sequence[int]) -> Iterator[Case]:
             yield Case(f"52 % yes {allocation} n={size}", population, size, allocation)
 
 
-def one_draw(case: Case, members: Mapping[str, np.ndarray], rng: np.random.Generator) -> Sample:
-    """A stratified sample."""
-    sizes = {name: len(items) for name, items in members.items()}
-    quota = allocated(sizes, num_drawn=case.num_drawn, allocation=case.allocation)
-    item = [rng.choice(items, quota[name], replace=False) for name, items in members.items()]
-    stratum = [np.full(len(drawn), number) for number, drawn in enumerate(item)]
-    return Sample(np.concatenate(item), np.concatenate(stratum), np.array(list(sizes.values())))
+def one_draw(members: Sequence[np.ndarray], quota: Sequence[int], rng: np.random.Generator) -> Sample:
+    """A stratified sample: so many of the members of each stratum."""
+    item = [rng.choice(items, num, replace=False) for items, num in zip(members, quota, strict=True)]
+    return Sample(
+        np.concatenate(item), np.repeat(np.arange(len(quota)), quota), np.array([*map(len, members)])
+    )
 
 
 def measured(case: Case, draws: int, n_resamples: int) -> dict[str, dict[str, Any]]:
@@ -150,12 +149,14 @@ def measured(case: Case, draws: int, n_resamples: int) -> dict[str, dict[str, An
     strata: dict[str, list[int]] = {}
     for position, (_, name) in enumerate(population.ids):
         strata.setdefault(name, []).append(position)
-    members = {name: np.array(items) for name, items in strata.items()}
+    members = [np.array(items) for items in strata.values()]
+    sizes = {name: len(items) for name, items in strata.items()}
+    quota = [*allocated(sizes, num_drawn=case.num_drawn, allocation=case.allocation).values()]
     result: dict[str, dict[str, Any]] = {
         name: {"covered": [], "error": [], "alone": [], "width": [], "refused": 0} for name in MEASURES
     }
     for seed in range(draws):
-        sample = one_draw(case, members, np.random.default_rng(seed))
+        sample = one_draw(members, quota, np.random.default_rng(seed))
         found = estimate(population, sample, averages=averages, n_resamples=n_resamples, seed=seed)
         for name in MEASURES:
             key = f"{population.truth}_{name}_f1"
@@ -171,28 +172,24 @@ def measured(case: Case, draws: int, n_resamples: int) -> dict[str, dict[str, An
     return result
 
 
-def table(results: Mapping[str, Sequence[Mapping[str, Mapping[str, Any]]]], draws: int) -> str:
-    """The Markdown table; each cell: coverage / RMSE / RMSE of the sample alone / width, in percent."""
-    lines = ["| case | " + " | ".join(MEASURES) + " |", "| --- |" + " --- |" * len(MEASURES)]
-    for case, systems in results.items():
-        cells = []
-        for name in MEASURES:
-            parts = [system[name] for system in systems if system[name]["covered"]]
-            refused = sum(system[name]["refused"] for system in systems) / (draws * len(systems))
-            if not parts:
-                cells.append("not estimable")
-                continue
-            covered = [np.mean(part["covered"]) for part in parts]
-            rmse, alone = (
-                np.mean([np.sqrt(np.mean(np.square(part[key]))) for part in parts])
-                for key in ("error", "alone")
-            )
-            width = np.mean([np.mean(part["width"]) for part in parts])
-            numbers = (f"{100 * value:.1f}" for value in (rmse, alone, width))
-            cell = " / ".join([f"{100 * np.mean(covered):.1f} ({100 * min(covered):.0f})", *numbers])
-            cells.append(cell + (f" [{100 * refused:.0f} % n.e.]" if refused else ""))
-        lines.append(f"| {case} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def table_row(name: str, systems: Sequence[Mapping[str, Mapping[str, Any]]], draws: int) -> str:
+    """A row of the table; each cell: coverage / RMSE / RMSE of the sample alone / width, in percent."""
+    cells = []
+    for measure in MEASURES:
+        parts = [system[measure] for system in systems if system[measure]["covered"]]
+        refused = sum(system[measure]["refused"] for system in systems) / (draws * len(systems))
+        if not parts:
+            cells.append("not estimable")
+            continue
+        covered = [np.mean(part["covered"]) for part in parts]
+        rmse, alone = (
+            np.mean([np.sqrt(np.mean(np.square(part[key]))) for part in parts]) for key in ("error", "alone")
+        )
+        width = np.mean([np.mean(part["width"]) for part in parts])
+        numbers = (f"{100 * value:.1f}" for value in (rmse, alone, width))
+        cell = " / ".join([f"{100 * np.mean(covered):.1f} ({100 * min(covered):.0f})", *numbers])
+        cells.append(cell + (f" [{100 * refused:.0f} % n.e.]" if refused else ""))
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -210,14 +207,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     cases: list[Case] = list(simulated_cases(options.sizes))
     if options.data.is_dir():
         cases += [*nyt_h_cases(options.data), *tacred_cases(options.data, options.systems, options.sizes)]
-    results: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Case]] = {}
     for case in cases:
         if options.only in case.name:
-            results.setdefault(case.name, []).append(measured(case, options.draws, options.resamples))
+            by_name.setdefault(case.name, []).append(case)
     print(
         f"{options.draws} draws; coverage (worst system) / RMSE / RMSE of the sample alone / width, percent"
     )
-    print(table(results, options.draws))
+    print(f"| case | {' | '.join(MEASURES)} |\n| --- |{' --- |' * len(MEASURES)}")
+    for name, systems in by_name.items():
+        found = [measured(case, options.draws, options.resamples) for case in systems]
+        print(table_row(name, found, options.draws), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,14 @@ from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
 from .corpus_tools.building import Built, build_corpus
 from .corpus_tools.conversion import Conversion, convert_corpus
+from .corpus_tools.formats import (
+    check_word,
+    joined_tokens,
+    opennre_rows,
+    semeval_blocks,
+    semeval_row,
+    tacred_row,
+)
 from .corpus_tools.judging import MergedJudgments, merge_judgments, write_pool_sheet, write_sample_sheet
 from .corpus_tools.pool import Order, Pool, choose_pairs
 from .folding import same_words
@@ -39,17 +47,23 @@ __all__ = [
     "RecordError",
     "SampleInfo",
     "build_corpus",
+    "check_word",
     "choose_pairs",
     "cohen_kappa",
     "convert_corpus",
     "is_synthetic",
+    "joined_tokens",
     "licence_metadata",
     "load_nyt_h",
     "locate",
     "mention_counts",
     "merge_answers",
     "merge_judgments",
+    "opennre_rows",
     "same_words",
+    "semeval_blocks",
+    "semeval_row",
+    "tacred_row",
     "write_pool_sheet",
     "write_sample",
     "write_sample_sheet",

@@ -56,6 +56,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         name=arguments.name,
         licence=arguments.licence,
+        citation=arguments.citation,
         overwrite=arguments.overwrite,
     )
     _print_rows(info.num_rows, info.path)
@@ -235,6 +236,7 @@ def add_corpus_commands(commands: Any) -> None:
     convert.add_argument(
         "--licence", metavar="NAME", help="the licence of the corpus, such as cc-by-4.0; its cards say so"
     )
+    convert.add_argument("--citation", metavar="TEXT", help="how to cite the corpus; its cards say so")
     convert.add_argument("--seed", type=int, default=0, help="which pairs these are (default: %(default)s)")
     _add_out(convert)
     convert.set_defaults(run=_convert)

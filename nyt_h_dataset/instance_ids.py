@@ -10,15 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .record_lines import RecordError
-from .records import Block, each_record
+from .records import Block, Shard, each_record, shards
 from .schema import NEGATIVE_RELATION
 
 
 class RecordFile(NamedTuple):
-    """A data file of records; `array` as in the older release."""
+    """A data file of records; `array` as in the older release; `is_empty`: without a record, and meant so."""
 
     path: str
     array: bool = False
+    is_empty: bool = False
+
+    def shards(self, number: int, *, shard_bytes: int = 1 << 26) -> list[Shard]:
+        """Return the shards of the file, which has the place `number` among its kind."""
+        if self.is_empty:
+            return []
+        return shards(self.path, number, array=self.array, shard_bytes=shard_bytes)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from .folding import same_words
 from .mentions import OVERLAPPING, UNIQUE, check_policy, locate
-from .record_lines import SPAN_COLUMNS, RecordError
+from .record_lines import ENTITIES, SPAN_COLUMNS, SPAN_KEYS, RecordError
 from .records import Block, each_record
 from .schema import ALL_ROWS, BAG_LABELS, NEGATIVE_RELATION, NEGATIVE_ROWS, NO, UNJUDGED, YES
 
@@ -76,33 +76,46 @@ def instance_table(
 
 def _with_given_spans(located: np.ndarray, columns: pa.Table, block: Block) -> np.ndarray:
     """`located` with the gold positions of the rows that have them; each must hold the word."""
-    faults: list[tuple[str, str]] = []
-    names = [f"{entity}.{key}" for entity in ("head", "tail") for key in ("word", "start", "end")]
-    rows = columns.select(["instance_id", "sentence", *names]).to_pylist()
-    for number, row in enumerate(rows):
+    names = [f"{entity}.{key}" for entity in ENTITIES for key in ("word", *SPAN_KEYS)]
+    for number, row in enumerate(columns.select(["sentence", *names]).to_pylist()):
         given = []
-        for at, entity in ((0, "head"), (2, "tail")):
-            start, end, word = row[f"{entity}.start"], row[f"{entity}.end"], row[f"{entity}.word"]
-            if start is None and end is None:
-                continue
-            there = row["sentence"][start:end] if None not in (start, end) and 0 <= start < end else ""
-            if not there or end > len(row["sentence"]) or not same_words(there, word):
-                faults.append(
-                    (row["instance_id"], f"the {entity} {word!r} is said to be {there!r} ({start} to {end})")
-                )
-                continue
-            located[at : at + 2, number] = start, end
-            given.append(entity)
+        for at, entity in zip((0, 2), ENTITIES, strict=True):
+            word, start, end = (row[f"{entity}.{key}"] for key in ("word", *SPAN_KEYS))
+            if _contradicts(row["sentence"], word, start, end):
+                raise RecordError(_contradictions(block))
+            if start is not None:
+                located[at : at + 2, number] = start, end
+                given.append(entity)
         if len(given) == 2:
             head, head_end, tail, tail_end = located[:4, number].tolist()
             located[4, number] = UNIQUE if head_end <= tail or tail_end <= head else OVERLAPPING
-    if faults:
-        raise RecordError(
-            f"{block.shard.path}, instance {faults[0][0]!r}: {faults[0][1]} ({len(faults)} positions in "
-            "this part of the file do not hold their word). `start` and `end` are half-open offsets in "
-            "characters; correct them, or leave them out and the words are searched for."
-        )
     return located
+
+
+def _contradicts(sentence: str, word: str, start: int | None, end: int | None) -> bool:
+    if start is None or end is None:
+        return start is not end
+    return not (0 <= start < end <= len(sentence) and same_words(sentence[start:end], word))
+
+
+def _contradictions(block: Block) -> str:
+    """The first record of the file with a place that does not hold its word, and how many there are."""
+    first, num_wrong, num_records = "", 0, 0
+    for where, record in each_record(block.shard.path, array=block.shard.array):
+        num_records += 1
+        for entity in ENTITIES:
+            word, start, end = (record[entity].get(key) for key in ("word", *SPAN_KEYS))
+            if _contradicts(record["sentence"], word, start, end):
+                there = record["sentence"][start:end]
+                first = first or (
+                    f"{where}: the {entity} is {word!r}, but {there!r} stands at its place, {start} to {end}"
+                )
+                num_wrong += 1
+                break
+    return (
+        f"{first}. Records of this file with such a place: {num_wrong} of {num_records}. `start` and `end` "
+        "are half-open offsets in characters; correct them, or leave them out: then the words are searched."
+    )
 
 
 def _trimmed(words: pa.ChunkedArray) -> list[str]:

@@ -37,6 +37,8 @@ def load_nyt_h(
 ) -> Loaded:
     """Return NYT-H as a DatasetDict with the splits train, validation, test and na (or the one asked for).
 
+    A corpus of `convert_corpus` without rows of the negative relation has no split `na`.
+
     Config "sentence", a row per instance: `instance_id`, `bag_id`, `relation` (the distant-supervision label,
     ClassLabel in rel2id.json's order), `bag_label` (ClassLabel no/yes/unk: the human answer to "does this
     sentence express `relation`?"), `manual_relation` (ClassLabel: `relation` if yes, NA if no, -1 if unk),

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
+from .about import about_of
 from .archive import find_archive, unpack
 from .bags import bag_table, mixed_order
 from .configuration import ROWS_VERSION, NytHConfig
@@ -41,7 +42,7 @@ from .instance_ids import IdRegistry, RecordFile
 from .instances import instance_table
 from .mentions import locate
 from .record_lines import NytHError, RecordError
-from .records import Shard, array_items, interleaved, is_array, read_ahead, read_blocks, shards
+from .records import Shard, array_items, interleaved, is_array, read_ahead, read_blocks
 from .schema import (
     ALL_ROWS,
     CITATION,
@@ -159,6 +160,8 @@ class NytH(datasets.ArrowBasedBuilder):
         return [
             datasets.SplitGenerator(name=split, gen_kwargs={"parts": kind(parts), "mixed": streams})
             for split, parts in portions.items()
+            # Of a corpus without rows of the negative relation: `datasets` reads no empty split.
+            if parts
         ]
 
     def _files(self, folder: Path, *, streams: bool) -> tuple[list[RecordFile], dict[str, list[Shard]]]:
@@ -173,16 +176,16 @@ class NytH(datasets.ArrowBasedBuilder):
             names = RECORD_FILES
             plan = {split: tuple((n, ALL_ROWS) for n in s) for split, s in split_files(na).items()}
         lines = names == RECORD_FILES
-        files = [RecordFile(str(paths[name]), array=not lines and is_array(paths[name])) for name in names]
+        empty = {name for name in about_of(folder).empty_files if not paths[name].stat().st_size}
+        files = [
+            RecordFile(str(paths[name]), not lines and is_array(paths[name]), name in empty) for name in names
+        ]
         # A bag needs its whole split; in a stream its rows are read as they lie, and the bags mixed.
         size = _STREAMED_BYTES if streams and self.config.name != "bag" else _SHARD_BYTES
         portions: dict[str, list[Shard]] = {}
         for split, wanted in plan.items():
             of_files = [
-                [
-                    shard._replace(kept=kept)
-                    for shard in shards(file.path, number, array=file.array, shard_bytes=size)
-                ]
+                [shard._replace(kept=kept) for shard in file.shards(number, shard_bytes=size)]
                 for number, file, kept in (
                     (names.index(name), files[names.index(name)], kept) for name, kept in wanted
                 )
@@ -211,7 +214,7 @@ class NytH(datasets.ArrowBasedBuilder):
         """Look for duplicate ids before several processes build, each of which sees only its own parts."""
         try:
             for number, file in enumerate(files):
-                for part in shards(file.path, number, array=file.array):
+                for part in file.shards(number):
                     for block in read_blocks(part):
                         ids.add(block)
             ids.check()

@@ -370,7 +370,8 @@ def _measures(ranked: RankedCandidates, gold: BoolArray, ks: tuple[int, ...]) ->
     result: dict[str, float | None] = {"auc": None, "average_precision": None, "max_f1": None}
     if num_gold:
         hits = (groups.hits_before + groups.hits).astype(np.float64)
-        result["auc"] = _auc(groups)
+        ranks = (groups.before, groups.through, groups.hits)
+        result["auc"] = float(auc_of_ties(*(part.astype(np.float64) for part in ranks)))
         result["average_precision"] = float(np.sum(groups.hits * (hits / groups.through)) / num_gold)
         # A threshold among misses only lowers precision: the best one ends a tie that holds a hit.
         result["max_f1"] = float(np.max(2 * hits / (num_gold + groups.through)))
@@ -405,22 +406,31 @@ def _hit_groups(ranked: RankedCandidates, gold: BoolArray) -> _HitGroups:
     )
 
 
-def _auc(groups: _HitGroups) -> float:
-    """Return the trapezoid in closed form.
+def auc_of_ties(
+    before: npt.NDArray[np.float64], through: npt.NDArray[np.float64], hits: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the trapezoid over (recall, precision) at k = 1, 2, ..., all, in closed form, (...).
 
     Recall moves only inside ties with hits. There, with c = hits / width, precision is p_k = c + (H - c a) /
     k for k = a, ..., b, so the trapezoid over the tie is c width + (H - c a) S(a, b), S the trapezoid sum of
     1/k. The first tie (a = 0) starts at k = 1, where p is c throughout.
+
+    Args:
+        before, through: The ranks (before, through] of each tie, best first, (..., num_ties).
+        hits: Gold pairs in each; a tie without any adds nothing. 0 where there is no gold pair at all.
+
+    >>> float(auc_of_ties(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([1.0, 1.0])))
+    0.3958333333333333
     """
-    before, through = groups.before.astype(np.float64), groups.through.astype(np.float64)
-    width = through - before
-    slope = groups.hits / width
+    slope = hits / np.maximum(through - before, 1)
+    hits_before = np.cumsum(hits, axis=-1) - hits
     leading = before == 0
     start = np.where(leading, 1.0, before)
     precision_sum = slope * (through - start) + np.where(
-        leading, 0.0, (groups.hits_before - slope * before) * _reciprocal_trapezoid(start, through)
+        leading, 0.0, (hits_before - slope * before) * _reciprocal_trapezoid(start, through)
     )
-    return float(np.sum(slope * precision_sum) / groups.num_gold)
+    area: npt.NDArray[np.float64] = np.sum(slope * precision_sum, axis=-1)
+    return area / np.maximum(np.sum(hits, axis=-1), 1)
 
 
 def _reciprocal_trapezoid(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nyt_h_dataset import check_word, joined_tokens
+
 from ..model.markers import Span
 from .relation_rows import (
     NOT_FOUND,
     RelationData,
     RelationRecord,
     RowError,
-    check_word,
     collected,
     entity_pair,
     is_integer,
-    joined,
     relation_data,
     with_negative,
 )
@@ -236,14 +236,14 @@ def _record(row: Mapping[str, Any], *, name: str) -> RelationRecord:
     spans = [Span(start, end) for _, start, end in places]
     if isinstance(sentence, (list, tuple)):
         found = [place for place in places if place[1:] != NOT_FOUND]
-        sentence, there = joined(sentence, spans=found)
-        spans = [there.pop(0) if place in found else NOT_FOUND for place in places]
+        sentence, there = joined_tokens(sentence, spans=found)
+        spans = [Span(*there.pop(0)) if place in found else NOT_FOUND for place in places]
     elif not isinstance(sentence, str):
         raise RowError(f"`sentence` must be a text or a list of tokens; got {sentence!r:.60}")
     head, tail = spans
     for entity, span in zip(("head", "tail"), spans, strict=True):
         if 0 <= span.start < span.end <= len(sentence):
-            check_word(sentence, span, row.get(f"{entity}_word"), name=entity)
+            check_word(sentence, *span, row.get(f"{entity}_word"), name=entity)
     words = [
         row.get(f"{e}_word") or sentence[max(s.start, 0) : max(s.end, 0)]
         for e, s in zip(("head", "tail"), spans, strict=True)

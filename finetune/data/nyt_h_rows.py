@@ -25,6 +25,7 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         splits={
             split: split_records(loaded[split], paths, where=f"{data_dir}, {split}", split=split)
             for split in wanted
+            if split in loaded
         },
         label_names=tuple(loaded["test"].features["relation"].names),
         negative_relation=NEGATIVE_RELATION,

@@ -8,24 +8,22 @@ A record has `text` with character offsets or `token` with token offsets, both h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nyt_h_dataset import opennre_rows
 from weighted_f1_metric import parse_json
 
-from ..model.markers import Span
 from .json_records import json_lines, parsed_line
 from .relation_rows import (
     RelationData,
     RelationRecord,
     RowError,
-    check_word,
     collected,
     entity_pair,
     is_integer,
-    joined,
-    needed,
+    plain_row,
     relation_data,
     with_negative,
 )
@@ -150,50 +148,12 @@ def _parser(
 ) -> Callable[[tuple[int, bytes]], Iterator[RelationRecord]]:
     def parse(raw: tuple[int, bytes]) -> Iterator[RelationRecord]:
         number, line = raw
-        record = parsed_line(line)
-        sentence, head, tail = _text_and_spans(record)
-        for key, name, span in (("h", "head", head), ("t", "tail", tail)):
-            if 0 <= span.start < span.end <= len(sentence):
-                check_word(sentence, span, record[key].get("name"), name=name)
-        entities = [
-            str(record[key].get("id") or record[key].get("name") or sentence[span.start : span.end])
-            for key, span in (("h", head), ("t", tail))
-        ]
-        pair = "\t".join(entities) if "id" in record["h"] else entity_pair(*entities)
-        labels = _labels(record, negative=negative, annotated=annotated)
-        for place, (relation, answer) in enumerate(labels):
-            name = f"{split}#{number}" + (f"|{relation}" if place else "")
-            yield RelationRecord(name, sentence, head, tail, relation, pair, pair, None, answer)
+        rows = opennre_rows(parsed_line(line), negative_relation=negative, annotated=annotated)
+        for place, plain in enumerate(rows):
+            head, tail = plain["head"], plain["tail"]
+            entities = [str(entity.get("guid", entity["word"])) for entity in (head, tail)]
+            pair = "\t".join(entities) if "guid" in head else entity_pair(*entities)
+            name = f"{split}#{number}" + (f"|{plain['relation']}" if place else "")
+            yield plain_row(plain, name=name, pair=pair)
 
     return parse
-
-
-def _labels(record: Mapping[str, Any], *, negative: str, annotated: bool) -> Sequence[tuple[str, str | None]]:
-    """Return the relations of a record, each with the human answer; the distant label first."""
-    if not annotated:
-        return [(needed(record, "relation"), None)]
-    answers = needed(record, ANNOTATED, list)
-    for relation in answers:
-        if not isinstance(relation, str):
-            raise RowError(f"`{ANNOTATED}` must hold names of relations; got {relation!r:.60}")
-    true = [relation for relation in dict.fromkeys(answers) if relation != negative]
-    distant = needed(record, "relation") if "relation" in record else negative
-    if distant == negative:
-        return [(relation, "yes") for relation in true] or [(negative, "unk")]
-    added = [(relation, "yes") for relation in true if relation != distant]
-    return [(distant, "yes" if distant in true else "no"), *added]
-
-
-def _text_and_spans(record: Mapping[str, Any]) -> tuple[str, Span, Span]:
-    places: list[tuple[str, Any, Any]] = []
-    for key, name in (("h", "head"), ("t", "tail")):
-        position = needed(needed(record, key, dict), "pos", list)
-        if len(position) != 2 or not all(is_integer(value) for value in position):
-            raise RowError(f"`{key}.pos` must be two integers, start and end; got {position!r:.60}")
-        places.append((name, *position))
-    if "text" in record:
-        return needed(record, "text"), Span(*places[0][1:]), Span(*places[1][1:])
-    if "token" not in record:
-        raise RowError(f"the keys `text` and `token` are missing; the record has {', '.join(record)}")
-    sentence, (head, tail) = joined(needed(record, "token", list), spans=places)
-    return sentence, head, tail

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from nyt_h_dataset import RecordError
+
 from ..model.entity_inputs import short_type
 from ..model.markers import Span
 from ..model.prediction_records import FinetuneError
@@ -187,7 +189,7 @@ def collected(
 
     Args:
         raws: Where a raw record is (for messages), and the record.
-        parse: Raw record -> its rows; raises RowError.
+        parse: Raw record -> its rows; raises RowError, or RecordError.
         equal_spans: "error" or "keep": rows whose head and tail are the same characters.
         may_be_missing: Whether an entity may have no place (-1, -1).
         relations: The relations there may be; None for any.
@@ -211,7 +213,7 @@ def collected(
                     raise RowError(f"the id {record.name!r} is there already ({first_place[record.name]})")
                 first_place[record.name] = where
             records += rows
-        except RowError as fault:
+        except (RowError, RecordError) as fault:
             faults.append(f"{where}: {fault}")
     if faults:
         raise ValueError(f"{faults[0]}. Records that cannot be used: {len(faults)} of {num_raws}.")
@@ -234,71 +236,22 @@ def _check(record: RelationRecord, *, equal_spans: str, may_be_missing: bool) ->
         )
 
 
-def joined(tokens: Sequence[Any], *, spans: Sequence[tuple[str, Any, Any]]) -> tuple[str, list[Span]]:
-    """Return tokens with blanks between them, and the half-open token spans as character spans.
-
-    Args:
-        tokens: Strings.
-        spans: Name, first token and the token after the last.
-
-    Raises:
-        RowError: A token is not a string, or a span is not within the tokens.
-
-    >>> joined(["He", "left", "Rome", "."], spans=[("head", 0, 1), ("tail", 2, 3)])
-    ('He left Rome .', [Span(start=0, end=2), Span(start=8, end=12)])
-    """
-    for token in tokens:
-        if not isinstance(token, str):
-            raise RowError(f"a token must be a string; got {token!r}")
-    ends = np.cumsum([len(token) + 1 for token in tokens]) - 1
-    found = []
-    for name, start, end in spans:
-        if not (is_integer(start) and is_integer(end)):
-            raise RowError(f"the {name}'s place must be two integers; got {start!r} and {end!r}")
-        if not 0 <= start < end <= len(tokens):
-            raise RowError(
-                f"the {name}'s tokens {start} to {end} (exclusive) are not among the {len(tokens)} tokens"
-            )
-        found.append(Span(int(ends[start]) - len(tokens[start]), int(ends[end - 1])))
-    return " ".join(tokens), found
-
-
-def check_word(sentence: str, span: Span, word: object, *, name: str) -> None:
-    """Refuse a place at which another text stands than the entity's word (case and punctuation aside).
-
-    Raises:
-        RowError: The texts differ: offsets of tokens taken for characters, or shifted by one.
-
-    >>> check_word("John Smith left .", Span(0, 2), "John Smith", name="head")
-    Traceback (most recent call last):
-    finetune.data.relation_rows.RowError: the head is 'John Smith', but 'Jo' stands at its place, 0 to 2 ...
-    """
-    from nyt_h_dataset import same_words
-
-    there = sentence[span.start : span.end]
-    if isinstance(word, str) and word and not same_words(word, there):
-        raise RowError(
-            f"the {name} is {word!r}, but {there!r} stands at its place, {span.start} "
-            f"to {span.end} (exclusive, in characters of {sentence[:40]!r}); correct the offsets"
-        )
-
-
 def is_integer(value: Any) -> bool:
     """Return whether it is an int and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def needed(record: Mapping[str, Any], key: str, kind: type[Any] = str) -> Any:
-    """Return the value of a key.
-
-    Raises:
-        RowError: The key is not there, or its value is not of the kind.
-    """
-    if key not in record:
-        raise RowError(f"the key `{key}` is missing; the record has {', '.join(map(str, record))}")
-    if not isinstance(record[key], kind) or (kind is int and not is_integer(record[key])):
-        raise RowError(f"`{key}` must be {kind.__name__}; got {record[key]!r:.60}")
-    return record[key]
+def plain_row(
+    plain: Mapping[str, Any],
+    *,
+    name: str,
+    pair: str,
+    types: tuple[str, str] | None = None,
+) -> RelationRecord:
+    """Return the row of a record in the columns of `nyt_h_dataset`'s readers, under its name and bag."""
+    head, tail = (Span(plain[entity]["start"], plain[entity]["end"]) for entity in ("head", "tail"))
+    answer = plain.get("bag_label")
+    return RelationRecord(name, plain["sentence"], head, tail, plain["relation"], pair, pair, types, answer)
 
 
 def all_labels(splits: Mapping[str, Sequence[RelationRecord]]) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nyt_h_dataset import tacred_row
+
 from .json_records import as_object, json_array
 from .relation_rows import (
     RelationData,
@@ -20,9 +22,7 @@ from .relation_rows import (
     all_labels,
     collected,
     entity_pair,
-    is_integer,
-    joined,
-    needed,
+    plain_row,
     relation_data,
     with_negative,
 )
@@ -30,7 +30,6 @@ from .relation_rows import (
 TACRED_NEGATIVE = "no_relation"
 FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 SHAPE = "one JSON array of records with `token`, `subj_start`, `subj_end`, ..."
-BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 
 
 def read_tacred(
@@ -76,7 +75,8 @@ def rows_of(raw: Any) -> Iterator[RelationRecord]:
     """Yield the one row of a record.
 
     Raises:
-        RowError: A key is missing or of the wrong kind, or a span is not within the tokens.
+        RowError: The record is no object, or has no `id`.
+        RecordError: A key is missing or of the wrong kind, or a span is not within the tokens.
 
     >>> record = {"id": "a", "relation": "per:title", "token": ["Ann", "-LRB-", "chair", "-RRB-"]}
     >>> spans = {"subj_start": 0, "subj_end": 0, "obj_start": 2, "obj_end": 2}
@@ -84,17 +84,9 @@ def rows_of(raw: Any) -> Iterator[RelationRecord]:
     >>> row.sentence, row.tail, row.types
     ('Ann ( chair )', Span(start=6, end=11), ('PERSON', 'TITLE'))
     """
-    record = as_object(raw)
-    tokens = [BRACKETS.get(str(token).lower(), token) for token in needed(record, "token", list)]
-    spans = []
-    for name, key in (("head", "subj"), ("tail", "obj")):
-        first, last = needed(record, f"{key}_start", int), needed(record, f"{key}_end", int)
-        spans.append((name, first, last + 1))
-    sentence, (head, tail) = joined(tokens, spans=spans)
-    identity = record.get("id")
-    if not (isinstance(identity, str) and identity) and not is_integer(identity):
-        raise RowError(f"`id` must be a string or an integer; got {identity!r}")
-    types = (needed(record, "subj_type"), needed(record, "obj_type"))
-    pair = entity_pair(sentence[head.start : head.end], sentence[tail.start : tail.end])
-    relation = needed(record, "relation")
-    yield RelationRecord(str(identity), sentence, head, tail, relation, pair, pair, types)
+    plain = tacred_row(as_object(raw), typed=True)
+    if "instance_id" not in plain:
+        raise RowError(f"the key `id` is missing; the record has {', '.join(raw)}")
+    head, tail = plain["head"], plain["tail"]
+    pair = entity_pair(head["word"], tail["word"])
+    yield plain_row(plain, name=str(plain["instance_id"]), pair=pair, types=(head["type"], tail["type"]))

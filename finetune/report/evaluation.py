@@ -101,32 +101,6 @@ def numbers_only(scores: Mapping[str, Any]) -> dict[str, float | int | None]:
     return {name: value for name, value in scores.items() if value is None or isinstance(value, (int, float))}
 
 
-def false_alarms(records: Sequence[Mapping[str, Any]], *, negative_relation: str) -> dict[str, Any]:
-    """Return the share of units that were given a relation, and the same for each relation.
-
-    Returns:
-        `num_units`, `share` in [0, 1], and `relations`: relation -> share of all units that were given it,
-        the most frequent first; relations without a false alarm are left out. Where several relations are
-        predicted for a unit, each counts once.
-
-    >>> false_alarms([{"pred": "NA"}, {"pred": "born"}, {"pred": []}, {"pred": "NA"}], negative_relation="NA")
-    {'num_units': 4, 'share': 0.25, 'relations': {'born': 0.25}}
-    """
-    said: Counter[str] = Counter()
-    num_alarms = 0
-    for record in records:
-        predicted = [record["pred"]] if isinstance(record["pred"], str) else record["pred"]
-        positive = {relation for relation in predicted if relation != negative_relation}
-        said.update(sorted(positive))
-        num_alarms += bool(positive)
-    total = len(records)
-    return {
-        "num_units": total,
-        "share": num_alarms / total,
-        "relations": {relation: count / total for relation, count in said.most_common()},
-    }
-
-
 def mean_false_alarms(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return mean over the seeds of what `false_alarms` gives; `sd` (ddof = 1) of the share, None for one
     seed.

@@ -15,7 +15,7 @@ from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, Traini
 from transformers.trainer import TRAINING_ARGS_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from weighted_f1_metric import class_weights, make_compute_metrics, write_predictions
+from weighted_f1_metric import class_weights, false_alarms, make_compute_metrics, write_predictions
 
 from ..arguments import ModelArguments, RunArguments, Settings
 from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
@@ -29,7 +29,7 @@ from ..model.prediction_records import (
     require_finite,
     scores_of,
 )
-from ..report.evaluation import false_alarms, is_scored_by_track, numbers_only, references_of, score_records
+from ..report.evaluation import is_scored_by_track, numbers_only, references_of, score_records
 from ..report.results import PREDICTIONS, SeedResult, write_seed
 from ..trainer_arguments import RelationTrainingArguments
 from .preparation import EVALUATED, NEGATIVE_ROWS, Prepared

@@ -29,7 +29,6 @@ from .text import FIGURES_FOLDER, card_metadata, card_text
 from .verification import has_published_example, published_checks
 
 README = "README.md"
-SPLITS = ("train", "validation", "test", "na")
 # Small enough that a stream has its first rows soon.
 _ROWS_PER_GROUP = 10_000
 # Of a Parquet file: a stream is shared out among workers, and shuffled, file by file.
@@ -113,10 +112,10 @@ def export_nyt_h(
         relations = loaded["sentence"]["test"].features["relation"].names
         infos = {config: _write_config(data, relations, folder / config) for config, data in loaded.items()}
         num_rows = {
-            config: {split: data[split].num_rows for split in SPLITS} for config, data in loaded.items()
+            config: {split: data[split].num_rows for split in data} for config, data in loaded.items()
         }
         sentences = loaded["sentence"]
-        tables = {split: _flat_columns(sentences[split]) for split in SPLITS}
+        tables = {split: _flat_columns(sentences[split]) for split in sentences}
         statistics = card_statistics(tables, relations)
         if figures:
             (folder / FIGURES_FOLDER).mkdir()
@@ -149,7 +148,7 @@ def _write_config(data: datasets.DatasetDict, relations: list[str], folder: Path
     """Write the Parquet files of each split; return what the card says about them."""
     folder.mkdir()
     splits, size = datasets.SplitDict(), 0
-    for name in SPLITS:
+    for name in data:
         rows = data[name].select(_mixed(data[name], relations)) if name == "train" else data[name]
         num_files = max(1, -(-rows.num_rows // _ROWS_PER_FILE))
         for number in range(num_files):

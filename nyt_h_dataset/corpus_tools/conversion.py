@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from ..record_lines import RecordError
 from ..schema import DEV, NA_REST, NA_TRAIN, NEGATIVE_RELATION, TEST, TRAIN
 from .corpus import CorpusRow, Source, corpus_rows
 from .release_folder import ReleaseWriter, pair_id, relation_order, release_folder
+
+logger = logging.getLogger(__name__)
 
 _ID_PREFIXES = {"train": "TRAIN", "validation": "DEV", "test": "TEST"}
 
@@ -34,7 +37,8 @@ class _Converter:
     relations: set[str] = field(default_factory=set)
     given_ids: set[str] = field(default_factory=set)
     num_judged: int = 0
-    # The NA record that was read last; the last of all goes to na_rest.json, which may not be empty.
+    num_negative: int = 0
+    # The NA record that was read last; the last of all goes to na_rest.json.
     held_back: dict[str, Any] | None = None
 
     def record(self, row: CorpusRow, split: str, number: int) -> dict[str, Any]:
@@ -52,6 +56,7 @@ class _Converter:
             self.given_ids.add(row.instance_id)
         self.num_judged += split == "test" and row.bag_label != "unk"
         negative = row.relation == self.negative_relation
+        self.num_negative += negative
         self.relations.add(NEGATIVE_RELATION if negative else row.relation)
         return {
             "instance_id": row.instance_id or f"{_ID_PREFIXES[split]}#{number}",
@@ -84,6 +89,7 @@ def convert_corpus(
     seed: int = 0,
     name: str | None = None,
     licence: str | None = None,
+    citation: str | None = None,
     overwrite: bool = False,
 ) -> Conversion:
     """Write a corpus of (sentence, head, tail, relation) to `out` in NYT-H's format; return what was written.
@@ -97,7 +103,8 @@ def convert_corpus(
     `instance_id` is TRAIN#, DEV# or TEST# and the number of the row in its source, from 0, unless the corpus
     has ids. The relations are numbered by their text, NA first. Rows of the negative relation in train go to
     na_train.json, the last of them to na_rest.json (``na="all"`` loads them all); in dev and test they stay
-    where they are, although NYT-H has none there. A missing `bag_label` is unk.
+    where they are, although NYT-H has none there. A corpus without such rows is taken as it is, with a
+    warning that names its relations, and has no split `na`. A missing `bag_label` is unk.
 
     Args:
         out: the folder to write; new or empty.
@@ -105,18 +112,20 @@ def convert_corpus(
         validation: without it, whole entity pairs are taken from train (by their ids and `seed`, whatever
             the order of the rows).
         columns: our name -> the corpus's name, for `sentence`, `head`, `tail`, `relation`, `bag_label`,
-            `instance_id`.
+            `instance_id`, and `head_id`, `head_type`, `head_start`, `head_end`, `head_pos` (of the tail too)
+            where these are columns of their own.
         negative_relation: what the corpus calls "no relation"; it becomes NA.
         validation_fraction: about the share of the entity pairs of train that go to validation.
         name: what the corpus is called; its cards say so.
         licence: the identifier or name of its licence; its cards say so.
+        citation: how to cite it, BibTeX or a sentence; its cards say so.
         overwrite: replace a folder that holds a data set in this layout and nothing else.
 
     Raises:
         FileNotFoundError: a file is not there.
         TypeError: `seed` is not an int, or a source is neither paths nor a Dataset.
-        ValueError: a fault in a row (the message has file and line), an empty split, fewer than two rows of
-            the negative relation in train, an `out` that is not free.
+        ValueError: rows with a fault (the first, with file and line, and the total), an empty split, an `out`
+            that is not free.
 
     >>> import tempfile
     >>> from datasets import Dataset
@@ -159,7 +168,8 @@ def convert_corpus(
         how = "given with the corpus"
         if validation is None:
             how = f"about {validation_fraction:.0%} of the entity pairs of train, no pair on both sides"
-        about = About(name=name, licence=licence, validation=how, judged=judged)
+        empty = tuple(name for name in (NA_TRAIN, NA_REST) if not writer.num_rows[name])
+        about = About(name, licence, citation, validation=how, judged=judged, empty_files=empty)
         writer.write_about(about.after("converted from a corpus of (sentence, head, tail, relation)"))
     return Conversion(Path(os.path.abspath(os.path.expanduser(out))), dict(writer.num_rows), tuple(relations))
 
@@ -170,16 +180,13 @@ def _share(bag_id: str, seed: int) -> float:
 
 
 def _check_sizes(num_rows: Mapping[str, int], converter: _Converter, drawn: bool) -> None:
-    def listed() -> Iterator[str]:
-        yield from (repr(name) for name in sorted(converter.relations)[:8])
-        if len(converter.relations) > 8:
-            yield f"{len(converter.relations) - 8} more"
-
-    if not num_rows[NA_TRAIN]:
-        raise ValueError(
-            f"train has {num_rows[NA_REST]} rows of the negative relation {converter.negative_relation!r}, "
-            f"and two are needed, since no file of the layout may be empty; the relations are "
-            f"{', '.join(listed()) or 'none'}. `negative_relation` says what the corpus calls it."
+    if not converter.num_negative:
+        names = sorted(converter.relations - {NEGATIVE_RELATION})
+        logger.warning(
+            "no row has the negative relation %r, so this corpus is taken to have none; its relations are "
+            "%s. `negative_relation` says what the corpus calls it.",
+            converter.negative_relation,
+            ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else ""),
         )
     for name, what in ((TRAIN, "train with a relation"), (DEV, "validation"), (TEST, "test")):
         if not num_rows[name]:

@@ -7,8 +7,9 @@ A row has a sentence, a head, a tail and a relation, in columns of any name::
 
 An entity is a string or an object with `word` (or `name`) and, where there are any, `guid` (or `id`), `type`
 and its place: `start` and `end`, or `pos` with both, half-open offsets in characters (in tokens where the
-sentence is a list of tokens). A place is kept, and must hold the word. `bag_label` (no, yes, unk) and
-`instance_id` are optional. Other columns are not looked at; other keys of an entity are reported.
+sentence is a list of tokens). These may also be columns of their own: `head_id`, `tail_start` and so on. A
+place is kept, and must hold the word. `bag_label` (no, yes, unk) and `instance_id` are optional. Other
+columns are not looked at; other keys of an entity are reported.
 
 The records of OpenNRE, TACRED and SemEval-2010 Task 8 are read as they are (see `formats`).
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -31,19 +32,22 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..folding import same_words
 from ..record_lines import ENTITIES, RecordError, kind
 from ..records import json_records
 from ..schema import BAG_LABELS, NEGATIVE_RELATION
-from .formats import joined, plain_records, semeval_records, token_span
+from .formats import check_span, check_word, joined_tokens, plain_records, semeval_blocks
 
 logger = logging.getLogger(__name__)
 
 REQUIRED_COLUMNS = ("sentence", "head", "tail", "relation")
-OPTIONAL_COLUMNS = ("bag_label", "instance_id")
+_PARTS = ("guid", "id", "type", "start", "end", "pos")
+_PART_COLUMNS = (f"{entity}_{part}" for entity in ENTITIES for part in _PARTS)
+OPTIONAL_COLUMNS = ("bag_label", "instance_id", *_PART_COLUMNS)
 _BATCH_ROWS = 1000
 
 Place: TypeAlias = str | os.PathLike[str]
+# One object, or the lines of a record of SemEval.
+Raw: TypeAlias = dict[str, Any] | list[str]
 Source: TypeAlias = Place | Sequence[Place] | datasets.Dataset | datasets.IterableDataset
 
 
@@ -109,8 +113,8 @@ def corpus_rows(
     Raises:
         FileNotFoundError: a file is not there, or a folder holds no Parquet file.
         TypeError: `source` is nothing of the above.
-        RecordError: (a ValueError) a column is missing or a value is not what it should be; the message has
-            file and line, or the number of the row.
+        RecordError: (a ValueError) rows with a missing column or a value that is not what it should be: the
+            first, with file and line or the number of the row, and the total. It comes after the last row.
 
     >>> from datasets import Dataset
     >>> data = Dataset.from_dict({"text": ["Ann left Bonn ."], "head": ["Ann"], "tail": ["Bonn"],
@@ -119,16 +123,31 @@ def corpus_rows(
     >>> row.tail, row.bag_label
     (Entity(guid='word:bonn', word='Bonn', type='', start=None, end=None), 'unk')
     """
-    names = column_names(columns)
+    return _all_checked(_records(source), column_names(columns), negative_relation)
+
+
+def _all_checked(
+    records: Iterable[tuple[str, Raw]], names: Mapping[str, str], negative_relation: str
+) -> Iterator[CorpusRow]:
     unknown: set[str] = set()
-    return (
-        _checked(record, names, where, unknown)
-        for where, raw in _records(source)
-        for record in plain_records(raw, where, negative_relation=negative_relation)
-    )
+    first, num_faults, num_records = "", 0, 0
+    for where, raw in records:
+        num_records += 1
+        try:
+            rows = [
+                _checked(record, names, where, unknown)
+                for record in plain_records(raw, negative_relation=negative_relation)
+            ]
+        except RecordError as fault:
+            first = first or f"{where}: {fault}"
+            num_faults += 1
+        else:
+            yield from rows
+    if num_faults:
+        raise RecordError(f"{first}. Records that cannot be used: {num_faults} of {num_records}.")
 
 
-def _records(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(source: Source) -> Iterator[tuple[str, Raw]]:
     if isinstance(source, datasets.Dataset | datasets.IterableDataset):
         return _dataset_records(source)
     if isinstance(source, str | os.PathLike):
@@ -163,7 +182,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"([0-9]+)", text)]
 
 
-def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _file_records(path: Path) -> Iterator[tuple[str, Raw]]:
     if path.suffix == ".parquet":
         try:
             batches = pq.ParquetFile(path).iter_batches(batch_size=_BATCH_ROWS)
@@ -178,7 +197,8 @@ def _file_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             ) from error
         return
     if path.suffix.lower() == ".txt" and _SEMEVAL_LINE.match(_beginning(path)):
-        yield from semeval_records(path.read_text(encoding="utf-8-sig").splitlines(), str(path))
+        blocks = semeval_blocks(path)
+        yield from ((f"{path}:{number}", block) for number, block in blocks)
         return
     yield from json_records(path)
 
@@ -211,61 +231,64 @@ def _checked(record: dict[str, Any], names: Mapping[str, str], where: str, unkno
     missing = [names[name] for name in REQUIRED_COLUMNS if names[name] not in record]
     if missing:
         raise RecordError(
-            f"{where}: the column {missing[0]!r} is missing ({len(missing)} of {len(REQUIRED_COLUMNS)}); the "
-            f"row has {', '.join(map(repr, record))}. `columns` says what a column is called."
+            f"the column {missing[0]!r} is missing ({len(missing)} of {len(REQUIRED_COLUMNS)}); the row has "
+            f"{', '.join(map(repr, record))}. `columns` says what a column is called"
         )
     sentence, tokens = record[names["sentence"]], None
     if isinstance(sentence, list | tuple):
         tokens = sentence
-        sentence = joined(tokens, where)
-    sentence = _text(sentence, names["sentence"], where)
-    head, tail = (
-        _entity(record[names[entity]], names[entity], where, sentence, tokens, unknown) for entity in ENTITIES
-    )
+        sentence, _ = joined_tokens(tokens)
+    sentence = _text(sentence, names["sentence"])
+    entities = []
+    for entity in ENTITIES:
+        value, name = record[names[entity]], names[entity]
+        value = dict(value) if isinstance(value, dict) else {"word": value}
+        if new := [key for key in value if key not in _ENTITY_KEYS and f"{name}.{key}" not in unknown]:
+            unknown.update(f"{name}.{key}" for key in new)
+            logger.warning(
+                "%s: keys of `%s` that are not known are left out: %s.", where, name, ", ".join(new)
+            )
+        for part in _PARTS:
+            column = record.get(names[f"{entity}_{part}"])
+            if column is not None and value.get(part) is None:
+                value[part] = column
+        entities.append(_entity(value, entity, name, sentence, tokens))
+    head, tail = entities
     bag_label = record.get(names["bag_label"])
     if bag_label is not None and bag_label not in BAG_LABELS:
         raise RecordError(
-            f"{where}: `{names['bag_label']}` must be one of {', '.join(map(repr, BAG_LABELS))}; got "
-            f"{kind(bag_label)}."
+            f"`{names['bag_label']}` must be one of {', '.join(map(repr, BAG_LABELS))}; got {kind(bag_label)}"
         )
     instance_id = record.get(names["instance_id"])
     return CorpusRow(
         sentence=sentence,
         head=head,
         tail=tail,
-        relation=_text(record[names["relation"]], names["relation"], where),
+        relation=_text(record[names["relation"]], names["relation"]),
         bag_label=bag_label or "unk",
-        instance_id="" if instance_id is None else _identity(instance_id, names["instance_id"], where),
+        instance_id="" if instance_id is None else _identity(instance_id, names["instance_id"]),
         where=where,
     )
 
 
-_ENTITY_KEYS = ("word", "name", "guid", "id", "type", "start", "end", "pos")
+_ENTITY_KEYS = ("word", "name", *_PARTS)
 
 
 def _entity(
-    value: object, name: str, where: str, sentence: str, tokens: Sequence[str] | None, unknown: set[str]
+    value: dict[str, Any], entity: str, name: str, sentence: str, tokens: Sequence[str] | None
 ) -> Entity:
-    if not isinstance(value, dict):
-        value = {"word": value}
-    elif "word" not in value and "name" not in value:
-        raise RecordError(
-            f"{where}: `{name}` has no key `word`; it has {', '.join(map(repr, value)) or 'none'}."
-        )
-    new = [key for key in value if key not in _ENTITY_KEYS and f"{name}.{key}" not in unknown]
-    if new:
-        unknown.update(f"{name}.{key}" for key in new)
-        logger.warning("%s: keys of `%s` that are not known are left out: %s.", where, name, ", ".join(new))
-    word = _text(value.get("word", value.get("name")), name, where)
+    if "word" not in value and "name" not in value:
+        raise RecordError(f"`{name}` has no key `word`; it has {', '.join(map(repr, value)) or 'none'}")
+    word = _text(value.get("word", value.get("name")), name)
     guid = value.get("guid") if value.get("guid") not in (None, "") else value.get("id")
-    guid = "" if guid in (None, "") else _identity(guid, f"{name}.guid", where)
-    kind_of = _text(value["type"], f"{name}.type", where) if value.get("type") not in (None, "") else ""
-    start, end = _place(value, name, where, word, sentence, tokens)
+    guid = "" if guid in (None, "") else _identity(guid, f"{name}.guid")
+    kind_of = _text(value["type"], f"{name}.type") if value.get("type") not in (None, "") else ""
+    start, end = _place(value, entity, word, sentence, tokens)
     return Entity(guid or "word:" + " ".join(word.casefold().split()), word, kind_of, start, end)
 
 
 def _place(
-    value: dict[str, Any], name: str, where: str, word: str, sentence: str, tokens: Sequence[str] | None
+    value: dict[str, Any], name: str, word: str, sentence: str, tokens: Sequence[str] | None
 ) -> tuple[int | None, int | None]:
     """The character offsets of an entity where its record has some; what stands there must be its word."""
     place = value.get("pos")
@@ -274,40 +297,30 @@ def _place(
     if isinstance(place, list | tuple) and list(place) in ([None, None], [-1, -1]):
         return None, None
     if not isinstance(place, list | tuple) or len(place) != 2 or not all(type(at) is int for at in place):
-        raise RecordError(f"{where}: the place of `{name}` must be two integers; got {place!r:.60}.")
+        raise RecordError(f"the place of the {name} must be two integers; got {place!r:.60}")
     start, end = place
-    size = len(sentence if tokens is None else tokens)
-    if not 0 <= start < end <= size:
-        raise RecordError(
-            f"{where}: the place of `{name}`, {start} to {end} (exclusive), is not within {size}."
-        )
-    if tokens is not None:
-        start, end = token_span(tokens, start, end)
-    if not same_words(word, sentence[start:end]):
-        raise RecordError(
-            f"{where}: `{name}` is {word!r}, but {sentence[start:end]!r} stands at its place, {place[0]} to "
-            f"{place[1]} (exclusive). Are the offsets those of tokens, or shifted by one? They count "
-            "characters, or tokens where the sentence is a list of them."
-        )
+    if tokens is None:
+        check_span(sentence, start, end, name=name)
+    else:
+        _, [(start, end)] = joined_tokens(tokens, spans=[(name, start, end)])
+    check_word(sentence, start, end, word, name=name)
     return start, end
 
 
-def _identity(value: object, name: str, where: str) -> str:
+def _identity(value: object, name: str) -> str:
     """An id: a string, or an integer as its digits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return _text(value, name, where)
+    return _text(value, name)
 
 
-def _text(value: object, name: str, where: str) -> str:
+def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise RecordError(
-            f"{where}: `{name}` must be a string; got {type(value).__name__} {str(value)[:60]!r}."
-        )
+        raise RecordError(f"`{name}` must be a string; got {type(value).__name__} {str(value)[:60]!r}")
     if not value.strip():
-        raise RecordError(f"{where}: `{name}` is empty; every row needs one.")
+        raise RecordError(f"`{name}` is empty; every row needs one")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise RecordError(f"{where}: `{name}` holds half of a surrogate pair ({error.reason}).") from error
+        raise RecordError(f"`{name}` holds half of a surrogate pair ({error.reason})") from error
     return value

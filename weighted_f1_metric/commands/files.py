@@ -115,12 +115,15 @@ def read_json_records(path: str | os.PathLike[str], *, hint: str = "") -> list[t
     return records
 
 
-def json_values(text: str, path: str | os.PathLike[str]) -> list[tuple[str, Any]]:
+def json_values(
+    text: str, path: str | os.PathLike[str], *, broken: list[str] | None = None
+) -> list[tuple[str, Any]]:
     """Return the values of JSON lines or of a JSON array, each with its place: "FILE, line 3" or "entry 3".
 
     Args:
         text: The content of the file; only line feeds end a line.
         path: How messages call the file.
+        broken: Where lines that are no JSON value go, each with its place; None: the first one is an error.
 
     Raises:
         ValueError: A line that is not one JSON value, NaN or Infinity (which are not JSON), a key that stands
@@ -129,11 +132,17 @@ def json_values(text: str, path: str | os.PathLike[str]) -> list[tuple[str, Any]
     if text.lstrip()[:1] == "[":
         entries = _parsed(text, path, 1)
         return [(f"{path}, entry {number}", value) for number, value in enumerate(entries, start=1)]
-    return [
-        (f"{path}, line {number}", _parsed(line, path, number))
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip()
-    ]
+    values = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            values.append((f"{path}, line {number}", _parsed(line, path, number)))
+        except ValueError as error:
+            if broken is None:
+                raise
+            broken.append(f"{error} {line:.80}")
+    return values
 
 
 def parse_json(text: str) -> Any:

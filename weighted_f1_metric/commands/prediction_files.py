@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..row_sources import REFERENCE_KEYS
@@ -66,9 +66,22 @@ def read_predictions(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         ValueError: a broken line; a record without `pred`, without an id or with both ids, or of another kind
             than the first, with file and line.
     """
-    records = read_json_records(path, hint=HINT)
+    return checked_predictions(read_json_records(path, hint=HINT))
+
+
+def checked_predictions(records: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Return prediction records, each with an id of one kind and `pred`.
+
+    Args:
+        records: The place and the content of each.
+
+    Raises:
+        ValueError: As `read_predictions`.
+    """
     first_key = ""
     for where, record in records:
+        if not isinstance(record, dict):
+            raise ValueError(f"{where}: expected a JSON object; got {record!r:.60}.")
         keys = [key for key in ("instance_id", "bag_id") if key in record]
         if len(keys) != 1:
             found = "both 'instance_id' and 'bag_id'" if keys else "neither 'instance_id' nor 'bag_id'"

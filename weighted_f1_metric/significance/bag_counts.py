@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..validation import quoted
 IntArray = npt.NDArray[np.int64]
 # The options of `class_counts` that label columns take here; row weights have no meaning among drawn rows.
 OPTIONS = ("labels", "negative_label", "groups", "outside")
+_EXACT_FLOAT32 = 1 << 24  # up to here float32 holds every whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,18 @@ class BagCounts:
 
     def sums(self, times: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the counts of resamples that hold each kind so many times, (num_resamples, num_columns)."""
-        return np.ascontiguousarray((self.counts.T @ times.T.astype(np.float64)).T)
+        by_column = self._by_column
+        return np.ascontiguousarray((by_column @ times.T.astype(by_column.dtype)).T, dtype=np.float64)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """The counts, a line per column; float32, twice as fast, where its sums of whole numbers are exact.
+
+        A resample holds as many bags as the data: no partial sum exceeds that many times the largest count.
+        """
+        largest = self.num_bags * float(abs(self.counts).max()) if self.counts.nnz else 0.0
+        is_exact = largest < _EXACT_FLOAT32 and bool(np.all(self.counts.data % 1 == 0))
+        return self.counts.T.astype(np.float32 if is_exact else np.float64)
 
     def totals(self) -> npt.NDArray[np.float64]:
         """Return the counts of the data as they are, one line (1, num_columns)."""
@@ -186,8 +199,8 @@ def _codes(columns: list[Any]) -> tuple[list[Label], list[IntArray]]:
         names = sorted(set().union(*columns))
         place = {name: code for code, name in enumerate(names)}
         return names, [np.array([place[name] for name in column], dtype=np.int64) for column in columns]
-    values, codes = np.unique(np.concatenate(columns), return_inverse=True)
-    return values.tolist(), np.split(codes.astype(np.int64), np.cumsum([len(c) for c in columns])[:-1])
+    values = np.unique(np.concatenate([np.unique(column) for column in columns]))
+    return values.tolist(), [np.searchsorted(values, column).astype(np.int64) for column in columns]
 
 
 def _joined(columns: list[Any]) -> Any:

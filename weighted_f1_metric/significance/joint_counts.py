@@ -12,9 +12,23 @@ import numpy.typing as npt
 from ..columns import Label
 from ..fscore import AveragedScores
 from .bag_counts import BagCounts, IntArray, kinds_of_bags
+from .joint_rankings import RankedBags, ranking_scores
 from .resampling import FamilyOptions, drawn_bags
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RunCounts:
+    """What one run counts in each bag.
+
+    Attributes:
+        counts: Sparse (num_bags, T (3 C + 1)).
+        ranked: Its candidates under each of the T truths; empty where no ranking is measured.
+    """
+
+    counts: Any
+    ranked: tuple[RankedBags, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,18 +37,29 @@ class JointCounts:
 
     Attributes:
         bags: The kinds of bags; the columns hold for each of the T truths the supports of the C classes and N
-            (T (C + 1) columns), then for each run and truth the true positives and predicted counts (2 T C).
+            (T (C + 1) columns), then for each run and truth the true positives and predicted counts (2 T C),
+            then for each run and truth the candidates of its ranking, where one is measured.
         run_system: Number of the system of each run, (num_runs,); runs of a system stand together.
+        rankings: Names of the ranking measures, without prefix.
+        widths: Number of columns of each run's and truth's ranking, (num_runs, T).
+        rankings_that_differ: Truth -> number of bags that two systems score differently, (S, S).
     """
 
     bags: BagCounts
     run_system: IntArray
+    rankings: tuple[str, ...]
+    widths: IntArray
+    rankings_that_differ: dict[str, IntArray]
 
     @classmethod
     def of_systems(
-        cls, systems: Sequence[Sequence[Any]], labels: tuple[Label, ...], truths: tuple[str, ...]
+        cls,
+        systems: Sequence[Sequence[RunCounts]],
+        labels: tuple[Label, ...],
+        truths: tuple[str, ...],
+        rankings: tuple[str, ...] = (),
     ) -> JointCounts:
-        """Return the joint counts of sparse matrices (num_bags, T (3 C + 1)), one list of runs per system.
+        """Return the joint counts of systems, each a list of runs.
 
         Runs are ordered by what they hold, so that their order draws no other random numbers.
         """
@@ -43,12 +68,20 @@ class JointCounts:
         num_classes = len(labels)
         own = np.arange(len(truths) * (3 * num_classes + 1)).reshape(len(truths), -1)
         gold, predicted = own[:, 2 * num_classes :].ravel(), own[:, : 2 * num_classes].ravel()
-        ordered = [sorted(runs, key=_content) for runs in systems]
-        blocks = [ordered[0][0][:, gold], *(run[:, predicted] for runs in ordered for run in runs)]
+        runs = [run for own_runs in systems for run in sorted(own_runs, key=_content)]
+        blocks = [runs[0].counts[:, gold], *(run.counts[:, predicted] for run in runs)]
+        blocks += [ranked.counts for run in runs for ranked in run.ranked]
         ones = np.ones(blocks[0].shape[0], dtype=np.int64)
         kinds = kinds_of_bags(hstack(blocks, format="csr"), ones, np.zeros_like(ones))
-        sizes = [len(runs) for runs in systems]
-        return cls(BagCounts(labels, truths, *kinds), np.repeat(np.arange(len(systems)), sizes))
+        sizes = [len(own_runs) for own_runs in systems]
+        run_system = np.repeat(np.arange(len(systems)), sizes)
+        widths = np.array([[ranked.counts.shape[1] for ranked in run.ranked] for run in runs], dtype=np.int64)
+        ranked = zip(*(run.ranked for run in runs), strict=True)
+        differ = {
+            truth: _bags_that_differ(np.stack([one.checksum for one in own]), run_system, ones)
+            for truth, own in zip(truths, ranked, strict=False)
+        }
+        return cls(BagCounts(labels, truths, *kinds), run_system, rankings, widths, differ)
 
     @property
     def num_runs(self) -> IntArray:
@@ -59,8 +92,9 @@ class JointCounts:
         """Return measure -> its values (num_runs, num_resamples) from sums of counts."""
         truths, num_classes = self.bags.truths, len(self.bags.labels)
         split = len(truths) * (num_classes + 1)
+        end = split + len(self.run_system) * len(truths) * 2 * num_classes
         gold = sums[:, :split].reshape(len(sums), len(truths), num_classes + 1)
-        own = sums[:, split:].reshape(len(sums), len(self.run_system), len(truths), 2, num_classes)
+        own = sums[:, split:end].reshape(len(sums), len(self.run_system), len(truths), 2, num_classes)
         own = np.moveaxis(own, 0, 1)
         values: dict[str, FloatArray] = {}
         undefined: dict[str, npt.NDArray[np.bool_]] = {}
@@ -75,6 +109,19 @@ class JointCounts:
             shape = own.shape[:2]
             values |= {name: np.broadcast_to(value, shape) for name, value in found.values.items()}
             undefined |= {name: np.broadcast_to(absent, shape) for name, absent in found.undefined.items()}
+        if self.rankings:
+            found = self._ranking_scores(sums[:, end:])
+            values, undefined = values | found.values, undefined | found.undefined
+        return AveragedScores(values, undefined)
+
+    def _ranking_scores(self, sums: FloatArray) -> AveragedScores:
+        blocks = iter(np.split(sums, np.cumsum(self.widths)[:-1], axis=1))
+        found = [[ranking_scores(next(blocks), self.rankings) for _ in row] for row in self.widths]
+        values, undefined = {}, {}
+        for place, truth in enumerate(self.bags.truths):
+            for name in self.rankings:
+                values[f"{truth}_{name}"] = np.stack([own[place].values[name] for own in found])
+                undefined[f"{truth}_{name}"] = np.stack([own[place].undefined[name] for own in found])
         return AveragedScores(values, undefined)
 
     def resampled(
@@ -93,23 +140,40 @@ class JointCounts:
         truths, num_classes = self.bags.truths, len(self.bags.labels)
         split = len(truths) * (num_classes + 1)
         factors = np.random.default_rng(0).integers(1, 2**62, size=2 * num_classes, dtype=np.int64)
-        counts = self.bags.counts[:, split:].astype(np.int64).tocsc()
-        runs, common = self.num_runs, np.lcm.reduce(self.num_runs)
+        counts = self.bags.counts.astype(np.int64).tocsc()
         differ = {}
         for place, truth in enumerate(truths):
-            sums = np.zeros((len(runs), counts.shape[0]), dtype=np.int64)
-            for run, system in enumerate(self.run_system):
-                start = (run * len(truths) + place) * 2 * num_classes
-                sums[system] += counts[:, start : start + 2 * num_classes] @ factors
-            sums *= (common // runs)[:, None]
-            differ[truth] = np.stack([(sums != own) @ self.bags.multiplicity for own in sums])
+            starts = split + (np.arange(len(self.run_system)) * len(truths) + place) * 2 * num_classes
+            checksums = np.stack([counts[:, start : start + 2 * num_classes] @ factors for start in starts])
+            differ[truth] = _bags_that_differ(checksums, self.run_system, self.bags.multiplicity)
         return differ
 
 
-def _content(matrix: Any) -> tuple[bytes, bytes]:
-    """Return a key of the lines of a sparse matrix, whatever their order."""
-    factors = np.random.default_rng(0).integers(1, 2**31, size=matrix.shape[1])
-    return np.asarray(matrix.sum(axis=0)).tobytes(), np.sort(matrix @ factors).tobytes()
+def _bags_that_differ(checksums: IntArray, run_system: IntArray, multiplicity: IntArray) -> IntArray:
+    """Return on how many bags the sums of two systems' checksums over their runs differ, (S, S).
+
+    Args:
+        checksums: (num_runs, num_kinds).
+        run_system: Number of the system of each run.
+        multiplicity: Bags of each kind.
+    """
+    runs = np.bincount(run_system)
+    sums = np.zeros((len(runs), checksums.shape[1]), dtype=np.int64)
+    np.add.at(sums, run_system, checksums)
+    sums *= (np.lcm.reduce(runs) // runs)[:, None]
+    pairs = np.zeros((len(runs), len(runs)), dtype=np.int64)
+    for system, own in enumerate(sums):
+        pairs[system, system:] = (sums[system:] != own).astype(np.float64) @ multiplicity
+    return np.maximum(pairs, pairs.T)
+
+
+def _content(run: RunCounts) -> list[bytes]:
+    """Return a key of the bags of a run, whatever their order."""
+    key = []
+    for matrix in (run.counts, *(ranked.counts for ranked in run.ranked)):
+        factors = np.random.default_rng(0).integers(1, 2**31, size=matrix.shape[1])
+        key += [np.asarray(matrix.sum(axis=0)).tobytes(), np.sort(matrix @ factors).tobytes()]
+    return key
 
 
 def mean_over_runs(values: FloatArray, joint: JointCounts) -> FloatArray:

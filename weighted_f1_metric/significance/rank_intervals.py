@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..columns import read_labels
+from ..columns import Label, read_labels
 from ..family import depends_on_predictions, f1_family
 from ..track_statistics import resolve_truths, statistics_of_units
 from ..tracks import track_signatures
@@ -28,7 +28,8 @@ from ..units import read_units
 from ..validation import check_choice, check_real
 from ..weighting import AVERAGES, Average, named_averages
 from .bag_counts import IntArray, label_matrices, track_matrix
-from .joint_counts import FloatArray, JointCounts, mean_over_runs, runs_of
+from .joint_counts import FloatArray, JointCounts, RunCounts, mean_over_runs, runs_of
+from .joint_rankings import asked_rankings, ranked_bags
 from .resampling import FamilyOptions, check_no_bags, check_resampling, warn_undefined
 from .variance_parts import VarianceParts, variance_parts
 
@@ -87,6 +88,14 @@ class Ranking:
     critical_value: float | None
     undefined_share: float
     variance: VarianceParts | None
+
+    @property
+    def typical_threshold(self) -> float | None:
+        """The difference that a pair of the median standard error must exceed to be told apart at first."""
+        errors = self.standard_errors[np.triu_indices(len(self.systems), 1)]
+        if self.critical_value is None or math.isinf(self.critical_value):
+            return None
+        return float(self.critical_value * np.median(errors))
 
     def interval(self, a: str, b: str) -> tuple[float, float]:
         """Return the 95 % interval of the difference a - b of this pair alone."""
@@ -165,8 +174,9 @@ def rank_intervals(
         question: "runs": would these runs keep their order on new bags? "seeds": would the systems, with new
             seeds and new bags? A system with one run is then given the mean spread of the others' seeds; when
             no system has two runs the question is answered as "runs". `notes` says both.
-        measures: Keys of `f1_family` or `score_track` made from counts, e.g. `magt_dodrans_f1`,
-            `magt_macro_all_precision`. None: F1 under every average, macro_all included.
+        measures: Keys of `f1_family` or `score_track`, e.g. `magt_dodrans_f1`, `magt_macro_all_precision`;
+            on a track, of predictions with scores, also `{truth}_auc`, `_average_precision`, `_max_f1` and
+            `_precision_at_{k}`. None: F1 under every average, macro_all included.
         n_resamples: Number of resamples, the same bags for all systems.
         confidence: Probability with which all sets hold at once.
         averages, beta, zero_division, macro_over, entropy_total: As in `f1_family`.
@@ -186,21 +196,110 @@ def rank_intervals(
 
     Reference: Mogstad, Romano, Shaikh and Wilhelm 2024 (step-down over ordered pairs).
     """
-    check_resampling(seed, n_resamples)
-    check_choice("question", question, QUESTIONS)
-    if check_real("confidence", confidence, low=0.0, high=1.0) in (0.0, 1.0):
-        raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
+    _check_options(seed, n_resamples, question, confidence)
     family = FamilyOptions(named_averages(averages), beta, zero_division, macro_over, entropy_total)
     runs = runs_of(systems)
     if track is None:
         joint, signatures = _joint_labels(runs, references, bags, family, options)
     else:
         check_no_bags(bags)
-        joint, signatures = _joint_track(runs, track, references, family, options)
-    question, notes = _answerable(question, list(runs), joint)
+        joint, signatures = _joint_track(runs, track, references, family, options, measures or ())
+    return _ranked(
+        list(runs), joint, signatures, family, seed, question=question, measures=measures,
+        n_resamples=n_resamples, confidence=confidence,
+    )  # fmt: skip
+
+
+def rank_counts(
+    *,
+    systems: Mapping[str, Sequence[Any]],
+    labels: Sequence[Label],
+    truths: Sequence[str],
+    seed: int,
+    question: str = "runs",
+    measures: Sequence[str] | None = None,
+    n_resamples: int = 2000,
+    confidence: float = 0.95,
+    averages: Average | Sequence[Average] | Mapping[str, Average] = AVERAGES,
+) -> RankIntervals:
+    """Return `rank_intervals` of systems of which the counts per bag are kept, and not the predictions.
+
+    Args:
+        systems: Name -> the counts of each run, sparse (num_bags, T (3 C + 1)): for each truth the true
+            positives, predicted counts and supports of the classes, then what the bag adds to N. The bags are
+            in one order, and the supports are the same, in all runs.
+        labels: The C classes.
+        truths: The T prefixes of the measures.
+        seed, question, measures, n_resamples, confidence, averages: As in `rank_intervals`.
+
+    Raises:
+        ValueError: As `rank_intervals`; counts of another shape, or supports that differ.
+
+    >>> from scipy.sparse import csr_array
+    >>> right, wrong = csr_array([[1, 1, 1, 1]] * 20), csr_array([[0, 1, 1, 1]] * 20)
+    >>> ranked = rank_counts(
+    ...     systems={"right": [right], "wrong": [wrong]}, labels=["r"], truths=["magt"], seed=0,
+    ...     averages="micro",
+    ... )
+    >>> [(s.name, s.rank_low, s.rank_high) for s in ranked.rankings["magt_micro_f1"].systems]
+    [('right', 1, 1), ('wrong', 2, 2)]
+    """
+    _check_options(seed, n_resamples, question, confidence)
+    runs = {name: list(systems[name]) for name in sorted(systems)}
+    if len(runs) < 2 or not all(runs.values()):
+        raise ValueError(f"A ranking needs at least two systems with a run each; got {len(runs)}.")
+    block = 3 * len(labels) + 1
+    first = next(iter(runs.values()))[0]
+    gold = np.flatnonzero(np.arange(len(truths) * block) % block >= 2 * len(labels))
+    for name, own in runs.items():
+        for number, run in enumerate(own):
+            if run.shape != first.shape or run.shape[1] != len(truths) * block:
+                raise ValueError(
+                    f"Run {number} of {name!r} (counted from 0) has counts of shape {run.shape}, not "
+                    f"{(first.shape[0], len(truths) * block)}."
+                )
+            if (run[:, gold] != first[:, gold]).nnz:
+                raise ValueError(f"Run {number} of {name!r} (counted from 0) has other supports.")
+    joint = JointCounts.of_systems(
+        [[RunCounts(run) for run in own] for own in runs.values()], tuple(labels), tuple(truths)
+    )
+    family = FamilyOptions(named_averages(averages), 1.0, 0.0, "supported", "all")
+    return _ranked(
+        list(runs), joint, {}, family, seed, question=question, measures=measures, n_resamples=n_resamples,
+        confidence=confidence,
+    )  # fmt: skip
+
+
+def _check_options(seed: Any, n_resamples: Any, question: str, confidence: float) -> None:
+    check_resampling(seed, n_resamples)
+    check_choice("question", question, QUESTIONS)
+    if check_real("confidence", confidence, low=0.0, high=1.0) in (0.0, 1.0):
+        raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}. Write 0.95 for 95%.")
+
+
+def _ranked(
+    names: list[str],
+    joint: JointCounts,
+    signatures: dict[str, str],
+    family: FamilyOptions,
+    seed: int,
+    *,
+    question: str,
+    measures: Sequence[str] | None,
+    n_resamples: int,
+    confidence: float,
+) -> RankIntervals:
+    """Return the ranks of systems from their joint counts; arguments as in `rank_intervals`."""
+    question, notes = _answerable(question, names, joint)
     rng = np.random.default_rng(seed)
-    observed = joint.scores(family, joint.bags.totals()).values
-    chosen = _chosen(measures, observed, beta)
+    estimates = joint.scores(family, joint.bags.totals())
+    observed = estimates.values
+    chosen = _chosen(measures, observed, family.beta)
+    for measure in chosen:
+        if asked_rankings([measure], joint.bags.truths) and estimates.undefined[measure].any():
+            raise ValueError(
+                f"{measure!r} is not defined here: no gold pair, or fewer candidates than its K asks for."
+            )
     drawn = list(joint.resampled(family, n_resamples, rng))
     differ = joint.bags_that_differ()
     shocks = _Shocks.draw(joint, n_resamples, rng) if question == "seeds" else None
@@ -214,17 +313,17 @@ def rank_intervals(
             raise ValueError(f"{measure!r} is defined in fewer than two of the {n_resamples} resamples.")
         rankings[measure] = _ranking(
             measure,
-            list(runs),
+            names,
             joint,
             observed[measure][:, 0],
             values,
             absent,
-            differ[truth],
+            (joint.rankings_that_differ if asked_rankings([measure], [truth]) else differ)[truth],
             shocks,
             confidence,
         )
     warn_undefined({measure: ranking.undefined_share for measure, ranking in rankings.items()})
-    notes += _alike(list(runs), differ)
+    notes += _alike(names, differ)
     return RankIntervals(
         rankings, question, tuple(notes), signatures, joint.bags.num_bags, n_resamples, confidence, seed
     )
@@ -246,7 +345,9 @@ def _joint_labels(
     everything = [run for own in runs.values() for run in own]
     labels, matrices = label_matrices(predictions=everything, references=references, bags=bags, **options)
     rest = iter(matrices)
-    joint = JointCounts.of_systems([[next(rest) for _ in own] for own in runs.values()], labels, ("",))
+    joint = JointCounts.of_systems(
+        [[RunCounts(next(rest)) for _ in own] for own in runs.values()], labels, ("",)
+    )
     # The line depends on no system, but a negative class that the references lack must occur in it.
     negative = options.get("negative_label")
     holds = (run for run in everything if negative in read_labels(run, "predictions"))
@@ -258,22 +359,34 @@ def _joint_labels(
 
 
 def _joint_track(
-    runs: dict[str, list[Any]], track: str, references: Any, family: FamilyOptions, options: dict[str, Any]
+    runs: dict[str, list[Any]],
+    track: str,
+    references: Any,
+    family: FamilyOptions,
+    options: dict[str, Any],
+    measures: Sequence[str],
 ) -> tuple[JointCounts, dict[str, str]]:
     truths, unk = options.pop("truths", "auto"), options.pop("unk", "error")
     units = read_units(track=track, references=references, **options)
     prefixes = resolve_truths(truths, unk, units)
 
-    def matrix(name: str, number: int, run: Any) -> Any:
+    rankings = asked_rankings(measures, prefixes)
+
+    def counts(name: str, number: int, run: Any) -> RunCounts:
+        where = f"Run {number} of {name!r} (counted from 0)"
         try:
             predictions = read_unit_predictions(run, units)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"Run {number} of {name!r} (counted from 0): {error}") from error
-        return track_matrix(statistics_of_units(units, predictions, prefixes))
+            raise type(error)(f"{where}: {error}") from error
+        if rankings and predictions.scores is None:
+            raise ValueError(f"{where} has no scores, which {rankings[0]!r} needs; rank by F1 instead.")
+        statistics = statistics_of_units(units, predictions, prefixes)
+        ranked = (ranked_bags(statistics, truth) for truth in prefixes if rankings)
+        return RunCounts(track_matrix(statistics), tuple(ranked))
 
-    matrices = [[matrix(name, number, run) for number, run in enumerate(own)] for name, own in runs.items()]
+    systems = [[counts(name, number, run) for number, run in enumerate(own)] for name, own in runs.items()]
+    joint = JointCounts.of_systems(systems, units.relations, prefixes, rankings)
     chosen = {key: value for key, value in vars(family).items() if key != "macro_over"}
-    joint = JointCounts.of_systems(matrices, units.relations, prefixes)
     return joint, track_signatures(units, prefixes, unk=unk, **chosen)
 
 

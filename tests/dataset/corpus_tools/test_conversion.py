@@ -212,11 +212,6 @@ def test_a_fault_leaves_nothing(out):
     ("changes", "message"),
     [
         (
-            {"train": TRAIN[:1]},
-            r"train has 0 rows of the negative relation 'no_relation', and two are needed",
-        ),
-        ({"train": TRAIN[:2]}, r"train has 1 rows of the negative relation"),
-        (
             {"train": [TRAIN[1]] * 3},
             r"there are no rows for train with a relation; every split needs some\.$",
         ),

@@ -9,8 +9,9 @@ import pytest
 
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.relation_rows import RelationData, RelationRows
-from finetune.data.semeval import read_semeval, read_semeval2010, untagged
+from finetune.data.semeval import read_semeval, read_semeval2010
 from nyt_h_dataset import write_sample
+from nyt_h_dataset.corpus_tools.formats import untagged
 from tests.folders import SHARED
 
 TRAIN = (

@@ -7,9 +7,9 @@ import pytest
 
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.tacred import read_tacred
-from finetune.report.evaluation import false_alarms, mean_false_alarms, scores_by_seen_pairs
+from finetune.report.evaluation import mean_false_alarms, scores_by_seen_pairs
 from tests.folders import SHARED
-from weighted_f1_metric import f1_family, score_track
+from weighted_f1_metric import f1_family, false_alarms, score_track
 
 SHAPED = SHARED / "nyt_h_shaped"
 
@@ -80,8 +80,11 @@ def test_a_part_without_units(tmp_path: Path) -> None:
 def test_false_alarms_by_hand() -> None:
     records = [{"pred": p} for p in ("NA", "born", "lived", "born", ["NA"], [], ["born", "lived"], "NA")]
     found = false_alarms(records, negative_relation="NA")
+    low, high = found.pop("interval")
+    assert 0 < low < 0.5 < high < 1
     assert found == {"num_units": 8, "share": 0.5, "relations": {"born": 0.375, "lived": 0.25}}
     none = false_alarms([{"pred": "NA"}] * 8, negative_relation="NA")
+    assert none.pop("interval")[0] == 0
     assert none == {"num_units": 8, "share": 0.0, "relations": {}}
     both = mean_false_alarms([found, none])
     assert both["share"] == 0.25

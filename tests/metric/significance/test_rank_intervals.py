@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from weighted_f1_metric import f1_family, rank_intervals, score_track
+from weighted_f1_metric import f1_family, rank_counts, rank_intervals, score_track, space, track_statistics
+from weighted_f1_metric.significance.bag_counts import track_matrix
 from weighted_f1_metric.significance.rank_intervals import group_letters
 from weighted_f1_metric.significance.variance_parts import variance_parts
 
@@ -346,3 +347,31 @@ def test_a_small_standard_error_is_raised_halfway_to_the_usual_one():
     assert raised < ranking.critical_value * 0.9
     assert ratio > raised * 1.3
     assert not ranking.separated[0, 1]
+
+
+def track_counts(truth):
+    """Three made-up systems on bag2bag: their predictions, and counts per bag."""
+    predictions = {name: space.example_predictions(name) for name in ("rare", "plain", "strong")}
+    options = {"track": "bag2bag", "truths": (truth,), **space.example_track()}
+    counted = {
+        name: track_matrix(track_statistics(predictions=rows, **options))
+        for name, rows in predictions.items()
+    }
+    return predictions, counted, options
+
+
+def test_counts_that_were_kept_rank_as_the_predictions_do():
+    predictions, counted, options = track_counts("magt")
+    expected = rank_intervals(systems=predictions, seed=3, n_resamples=200, **options)
+    kept = {name: [matrix] for name, matrix in counted.items()}
+    given = {"labels": options["relations"], "truths": ["magt"], "seed": 3, "n_resamples": 200}
+    found = rank_counts(systems=kept, **given)
+    assert found.to_json()["rankings"] == expected.to_json()["rankings"]
+    other = counted["rare"].tolil()
+    other[0, 2 * 6] += 1  # a support
+    with pytest.raises(ValueError, match="'rare'"):
+        rank_counts(systems={**kept, "rare": [other.tocsr()]}, **given)
+    with pytest.raises(ValueError, match="'strong'"):
+        rank_counts(systems={**kept, "strong": [counted["strong"][:, :-1]]}, **given)
+    with pytest.raises(ValueError, match="two systems"):
+        rank_counts(systems={"rare": kept["rare"], "plain": []}, **given)

@@ -1,0 +1,1 @@
+"""What systems say that know nothing of NYT-H, and what it is worth on rows of the negative relation."""

@@ -13,6 +13,7 @@ import pytest
 from filelock import FileLock
 
 from tests.folders import ROOT
+from tests.forked_commands import start_server
 from tests.hub_server import HubServer
 
 # Read when huggingface_hub is imported: the loopback Hub takes large files as LFS, not through Xet.
@@ -92,3 +93,18 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
         return place
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def forked_python(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """A program that does what `python` does and imports no library again (see tests/forked_commands.py).
+
+    One server for all workers; it ends with the process that started them.
+    """
+    owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+
+    def start(folder: Path) -> None:
+        folder.mkdir()
+        start_server(folder, os.environ | {"HF_HUB_OFFLINE": "1"}, owner=owner)
+
+    return made_once("forked", start) / "python"

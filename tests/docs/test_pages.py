@@ -78,9 +78,9 @@ def replaced(text: str) -> str:
     return text
 
 
-def shell_script(python: str) -> str:
+def shell_script(python: Path) -> str:
     """Return all blocks that are no doctests as one script; a Python block is a program of its own."""
-    parts = ["set -euo pipefail", python]
+    parts = ["set -euo pipefail", f'python() {{ "{python}" "$@"; }}']
     for block in blocks():
         if block.language not in ("sh", "python") or ">>>" in block.text:
             continue
@@ -125,7 +125,7 @@ def test_every_command_of_every_page_in_one_shell(hub: HubServer, clone: Path, t
         "NO_PROXY": "127.0.0.1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    with forked_python(tmp_path, environment | {"PYTHONPATH": str(ROOT)}) as python:
+    with forked_python(tmp_path, environment) as python:
         done = subprocess.run(
             ["bash", "-c", shell_script(python)],
             cwd=clone,

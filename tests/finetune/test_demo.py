@@ -14,7 +14,7 @@ from finetune.model.prompt import check_language_model
 def test_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo, "TRAINING", {"max_steps": "3", "disable_tqdm": "true"})
+    monkeypatch.setattr(demo, "TRAINING", {"max_steps": "2", "disable_tqdm": "true", "figures": "false"})
     out = tmp_path / "demo"
     assert main(["demo", "--output_dir", str(out)]) == 0
     said = capsys.readouterr().out

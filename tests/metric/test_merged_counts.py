@@ -2,9 +2,7 @@
 
 import inspect
 import json
-import os
 import subprocess
-import sys
 from functools import reduce
 from operator import add
 
@@ -28,7 +26,7 @@ def script(code, folder):
     return str(path)
 
 
-def test_two_processes_of_torchrun(tmp_path, columns):
+def test_two_processes_of_torchrun(tmp_path, columns, forked_python):
     pytest.importorskip("torch")
     (tmp_path / "columns.json").write_text(json.dumps(columns))
     worker = script(
@@ -52,9 +50,9 @@ def test_two_processes_of_torchrun(tmp_path, columns):
         """,
         tmp_path,
     )
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", worker]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(launch, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    launch = [forked_python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    launch += ["--no-python", forked_python, worker]
+    done = subprocess.run(launch, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     for rank in (0, 1):
         size, scores = json.loads((tmp_path / f"result-{rank}.json").read_text())

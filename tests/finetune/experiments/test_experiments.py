@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from finetune.experiments import folder_lock
 from finetune.experiments import runs as experiment_runs
 from finetune.experiments.__main__ import main
 from finetune.experiments.folder_lock import locked
-from finetune.experiments.runs import PlannedRun, environments, num_threads
+from finetune.experiments.runs import PlannedRun, environments, num_threads, run_all
 from tests.folders import ROOT
 
 Results = Callable[[Path], dict]
@@ -47,8 +47,18 @@ def given(sample: Path, vectors: Path) -> dict:
     }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fast_python(forked_python: Path) -> Iterator[None]:
+    """What starts the runs imports nothing again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", str(forked_python))
+        yield
+
+
 @pytest.fixture(scope="module")
-def finished(given: dict, made_once: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(
+    given: dict, made_once: Callable, tmp_path_factory: pytest.TempPathFactory, fast_python: None
+) -> Path:
     """The output folder of the experiment, made by two workers."""
 
     def run(folder: Path) -> None:
@@ -139,8 +149,8 @@ def test_killed_and_gone_on_with(
     while not (out / f"{CNN}.log").exists():
         assert started.poll() is None
         time.sleep(0.02)
-    started.send_signal(signal.SIGKILL)
-    started.wait()
+    os.kill(int((out / ".lock").read_text()), signal.SIGKILL)
+    assert started.wait() != 0
     assert main(words) == 0, "the run that was going on has ended too, and let go of the folder"
     said = capsys.readouterr().out
     assert "; 1 was finished before" in said
@@ -179,30 +189,30 @@ def test_a_run_that_fails(
 def test_interrupted_it_stops_its_runs(
     given: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    children = []
-    start, sleep = experiment_runs._start, time.sleep
-
-    def kept(*arguments):
-        children.append(start(*arguments))
-        return children[-1]
+    said, sleep = tmp_path / "said", time.sleep
+    launcher = f"sh -c 'echo $$ > {said}; exec sleep 60'"
 
     def interrupted(seconds: float) -> None:
+        while not (said.exists() and said.read_text().endswith("\n")):
+            sleep(0.01)
         monkeypatch.setattr(time, "sleep", sleep)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiment_runs, "_start", kept)
     monkeypatch.setattr(time, "sleep", interrupted)
-    assert main(words_for(given, tmp_path / "e.yaml", tmp_path / "out")) == 130
+    words = words_for(given, tmp_path / "e.yaml", tmp_path / "out")
+    assert main([*words, "--launcher", launcher]) == 130
     assert "stopped; the same command goes on" in capsys.readouterr().err
-    assert [child.process.poll() is not None for child in children] == [True]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(said.read_text()), 0)
 
 
 def test_a_launcher_with_two_processes(
-    given: dict, tmp_path: Path, results_of: Results, capsys: pytest.CaptureFixture[str]
+    given: dict, tmp_path: Path, forked_python: Path, results_of: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = {**given, "seeds": [3], "systems": given["systems"][:1]}
     words = words_for(one, tmp_path / "e.yaml", tmp_path / "out")
-    launcher = "torchrun --standalone --local-addr=127.0.0.1 --nproc_per_node=2"
+    launcher = f"{forked_python} -m torch.distributed.run --standalone --local-addr=127.0.0.1"
+    launcher += f" --nproc_per_node=2 --no-python {forked_python}"
     assert main([*words, "--launcher", launcher]) == 0
     assert "[1/1] 'PCNN' on sent2sent by 2 processes: " in capsys.readouterr().out
     assert json.loads((tmp_path / "out" / PCNN / "run.json").read_text())["num_processes"] == 2
@@ -235,15 +245,21 @@ def test_one_command_at_a_time(
 
 
 def test_a_run_keeps_the_folder_locked(tmp_path: Path) -> None:
-    """Also when the command that started it is gone."""
-    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
-    run = PlannedRun("X", "sent2sent", tmp_path / "runs" / "x", (), ())
+    """Also when the command that started it is gone, here when the first of two runs has ended."""
+    runs = [PlannedRun("X", "sent2sent", tmp_path / f"runs/{time}", (time,), ()) for time in ("0", "60")]
     with locked(tmp_path) as lock:
-        child = experiment_runs._start(run, 0, sleeper, [dict(os.environ)], lock)
-    with pytest.raises(ValueError, match="or a run that it started, is at work in"):  # noqa: SIM117
-        with locked(tmp_path, patience=0):
-            pass
-    experiment_runs._stop([child])
+        kept = os.dup(lock)
+
+    def let_go(line: str) -> None:
+        os.close(kept)
+        with pytest.raises(ValueError, match="or a run that it started, is at work in"):  # noqa: SIM117
+            with locked(tmp_path, patience=0):
+                pass
+        raise KeyboardInterrupt
+
+    sleep = ["sh", "-c", 'for time; do :; done; sleep "$time"', "sh"]
+    with pytest.raises(KeyboardInterrupt):
+        run_all(runs, launcher=sleep, workers=[dict(os.environ)] * 2, lock=kept, say=let_go)
     with locked(tmp_path, patience=0):
         pass
 

@@ -1,9 +1,7 @@
 """The classifier: built on BERT and RoBERTa, saved, loaded by the Auto classes in a fresh process."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +75,7 @@ for folder in sys.argv[1:]:
 
 
 def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
-    bert_folder: Path, roberta_folder: Path, tmp_path: Path
+    bert_folder: Path, roberta_folder: Path, forked_python: Path, tmp_path: Path
 ) -> None:
     folders, logits, ids = [], [], []
     for encoder in (bert_folder, roberta_folder):
@@ -95,11 +93,8 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
         assert config["marker_ids"] == ids[-1]
         assert config["id2label"] == {"0": "born_in", "1": "NA", "2": "made_in"}
         assert str(encoder) not in json.dumps(config), "a saved model does not tell where it was made"
-    words = [sys.executable, "-c", FRESH, *map(str, folders)]
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}  # sums in the same order as here
-    said = subprocess.run(
-        words, capture_output=True, text=True, check=True, env=one_thread
-    ).stdout.splitlines()
+    words = [str(forked_python), "-c", FRESH, *map(str, folders)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     for folder, expected, marker_ids, line in zip(folders, logits, ids, said, strict=True):
         for auto in (AutoModelForSequenceClassification, AutoModel):
             assert torch.equal(torch.load(folder / f"{auto.__name__}.pt", weights_only=True), expected)

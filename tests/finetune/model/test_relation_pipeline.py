@@ -1,9 +1,7 @@
 """Saved classifiers in use: the pipeline here, and in a process in which none of our packages is there."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -243,19 +241,19 @@ for folder in sys.argv[1:]:
 )
 
 
-def test_where_this_project_is_not_installed(family_folder: Folder, tmp_path: Path) -> None:
+def test_where_this_project_is_not_installed(
+    family_folder: Folder, forked_python: Path, tmp_path: Path
+) -> None:
     folders = {}
     families = ("bert", "roberta", "electra", "deberta", "deberta-v2", "modernbert", "bert")
     for family, (name, representations) in zip(families, DEFINED.items(), strict=True):
         folders[name] = tmp_path / f"{family}-{name}"
         saved(family_folder(family), folders[name], name, representations[-1])
-    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
     shown = subprocess.run(
-        [sys.executable, "-I", "-c", ELSEWHERE, *map(str, folders.values())],
+        [str(forked_python), "-I", "-c", ELSEWHERE, *map(str, folders.values())],
         input=json.dumps([RECORDS, TYPED_RECORDS]),
         capture_output=True,
         text=True,
-        env=environment | {"OMP_NUM_THREADS": "1"},
         cwd=tmp_path,
     )
     assert shown.returncode == 0, shown.stderr[-3000:]

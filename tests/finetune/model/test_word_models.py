@@ -1,9 +1,7 @@
 """Classifiers on word encoders: saved and loaded, in bags, and with ranked relations."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +75,9 @@ for folder in sys.argv[1:]:
 """
 
 
-def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(tmp_path: Path) -> None:
+def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
+    forked_python: Path, tmp_path: Path
+) -> None:
     folders, logits = [], []
     for architecture, head in SYSTEMS:
         model, tokenizer = build(architecture, head)
@@ -88,9 +88,8 @@ def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(tmp_path: Path
         torch.save(batch, folders[-1] / "batch.pt")
         with torch.no_grad():
             logits.append(model(**batch).logits)
-    words = [sys.executable, "-c", FRESH, *map(str, folders)]
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    said = subprocess.run(words, capture_output=True, text=True, check=True, env=one_thread).stdout
+    words = [str(forked_python), "-c", FRESH, *map(str, folders)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == [str(tokenizer("Obama isn't in Zürich")["input_ids"])] * 4
     for folder, expected in zip(folders, logits, strict=True):
         assert expected.isfinite().all()
@@ -113,7 +112,7 @@ for folder in sys.argv[1:]:
 )
 
 
-def test_where_this_project_is_not_installed(tmp_path: Path) -> None:
+def test_where_this_project_is_not_installed(forked_python: Path, tmp_path: Path) -> None:
     spans = [dict(zip(("start", "end"), pair, strict=True)) for pair in ((0, 12), (25, 33))]
     record = {"sentence": SENTENCES[0], "head": spans[0], "tail": spans[1]}
     folders, expected = [], []
@@ -124,13 +123,11 @@ def test_where_this_project_is_not_installed(tmp_path: Path) -> None:
         tokenizer.save_pretrained(folders[-1])
         with torch.no_grad():
             expected.append(model(**batch_of(tokenizer, rows=[0])).logits[0].softmax(dim=0).tolist())
-    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
     shown = subprocess.run(
-        [sys.executable, "-I", "-c", ELSEWHERE, *map(str, folders)],
+        [str(forked_python), "-I", "-c", ELSEWHERE, *map(str, folders)],
         input=(json.dumps(record) + "\n") * len(folders),
         capture_output=True,
         text=True,
-        env=environment | {"OMP_NUM_THREADS": "1"},
         cwd=tmp_path,
     )
     assert shown.returncode == 0, shown.stderr[-3000:]

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,14 +20,14 @@ from weighted_f1_metric.__main__ import main as weighted_f1
 Words = Callable[..., list[str]]
 
 
-def test_the_screen_of_a_run(sample: Path, tmp_path: Path, words_for: Words) -> None:
+def test_the_screen_of_a_run(forked_python: Path, sample: Path, tmp_path: Path, words_for: Words) -> None:
     """In a process of its own, where the Trainer and the bars write to real streams."""
     words = [
         word for word in words_for(sample, tmp_path / "run", "--num_train_epochs=2") if "=no" not in word
     ]
     words = [word for word in words if "tqdm" not in word]
     done = subprocess.run(
-        [sys.executable, "-m", "finetune", *words, "--logging_steps=3"],
+        [str(forked_python), "-m", "finetune", *words, "--logging_steps=3"],
         cwd=ROOT,
         capture_output=True,
         text=True,

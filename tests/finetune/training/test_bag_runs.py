@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from transformers import BertConfig, BertModel, BertTokenizer
 
 from finetune import RelationClassifierConfig
 from finetune.__main__ import main
 from finetune.arguments import DataArguments, ModelArguments, RunArguments, Settings
+from finetune.command_line import parse_arguments
 from finetune.data.bag_units import BagBatches
-from finetune.demo import train_vocabulary
 from finetune.model.bag_pooling import POOLINGS, score_activation
 from finetune.model.batching import RowBatches
 from finetune.model.prediction_records import scores_of
@@ -29,7 +27,7 @@ from finetune.training.train import (
     split_records,
     split_scores,
 )
-from nyt_h_dataset import load_nyt_h, write_sample
+from nyt_h_dataset import write_sample
 from weighted_f1_metric import read_predictions, read_relations, score_track
 
 Words = Callable[..., list[str]]
@@ -41,18 +39,8 @@ def read_lines(path: Path) -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The small sample and an encoder whose tokenizer knows its words."""
-    data, encoder = (tmp_path_factory.mktemp("small") / name for name in ("data", "encoder"))
-    write_sample(data, size="small")
-    words = train_vocabulary(load_nyt_h(data, split="train")["sentence"][:])
-    tokenizer = BertTokenizer(vocab=words, do_lower_case=False, model_max_length=128)
-    torch.manual_seed(1)
-    shape = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 128}
-    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **shape)
-    BertModel(config, add_pooling_layer=False).save_pretrained(encoder)
-    tokenizer.save_pretrained(encoder)
-    return data, encoder
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sample(tmp_path_factory.mktemp("small") / "data", size="small").path
 
 
 def majority_f1(data: Path) -> float:
@@ -71,32 +59,19 @@ def majority_f1(data: Path) -> float:
 
 
 @pytest.mark.parametrize("pooling", [*POOLINGS, "avg, multi-label", "one, trained on sentences"])
-def test_every_pooling_learns(pooling: str, small: tuple[Path, Path], tmp_path: Path) -> None:
-    data, encoder = small
-    arguments = ModelArguments(
-        model_name_or_path=str(encoder),
-        bag_pooling=pooling.split(",")[0],  # type: ignore[arg-type]
-        multi_label=pooling.endswith("multi-label"),
-        train_on="sentences" if pooling.endswith("sentences") else "bags",
-    )
-    training = RelationTrainingArguments(
-        output_dir=str(tmp_path), num_train_epochs=4, learning_rate=3e-3, disable_tqdm=True
-    )
-    training.logging_strategy = "no"
-    training.eval_strategy = "no"
-    settings = Settings(
-        DataArguments(data_dir=str(data), track="bag2bag"), arguments, RunArguments(), training
-    )
+def test_every_pooling_learns(pooling: str, small: Path, tmp_path: Path) -> None:
+    """On a network that learns in two epochs; what the encoder is makes no difference to the pooling."""
+    words = ["--data_dir", str(small), "--output_dir", str(tmp_path / "out"), "--track=bag2bag"]
+    words += [f"--bag_pooling={pooling.split(',')[0]}", f"--multi_label={pooling.endswith('multi-label')}"]
+    words += [f"--train_on={'sentences' if pooling.endswith('sentences') else 'bags'}", "--encoder=pcnn"]
+    words += ["--num_train_epochs=2", "--learning_rate=1e-2", "--per_device_train_batch_size=32", "--seed=1"]
+    words += ["--disable_tqdm=true", "--logging_strategy=no", "--eval_strategy=no", "--bf16=false"]
+    settings = parse_arguments(words)
     prepared = prepare(settings)
-    trainer = build_trainer(
-        seed=1,
-        prepared=prepared,
-        settings=settings,
-        folder=tmp_path / "seed-1",
-        say=print,
-    )
-    scores = run_seed(trainer, prepared=prepared, folder=tmp_path / "seed-1").scores["test"]
-    assert scores["dsgt_micro_f1"] > 1.5 * majority_f1(data)
+    folder = tmp_path / "seed-1"
+    trainer = build_trainer(seed=1, prepared=prepared, settings=settings, folder=folder, say=print)
+    scores = run_seed(trainer, prepared=prepared, folder=folder).scores["test"]
+    assert scores["dsgt_micro_f1"] > 1.8 * majority_f1(small)
 
 
 def prepared_for(sample: Path, encoder: Path, *, track: str = "bag2bag", **options) -> Prepared:

@@ -2,11 +2,9 @@
 
 import errno
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,10 +43,9 @@ sys.exit(main(sys.argv[4:]))
 """
 
 
-def killed(words: list[str], *, where: str, step: int, seed: int) -> None:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", KILLED, where, str(step), str(seed), *words]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+def killed(python: Path, words: list[str], *, where: str, step: int, seed: int) -> None:
+    command = [str(python), "-c", KILLED, where, str(step), str(seed), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -77,6 +74,7 @@ def assert_same_run(out: Path, other: Path, results_of: Results) -> None:
 
 def test_killed_twice_it_ends_as_if_it_had_not_been(
     two_seeds: Path,
+    forked_python: Path,
     sample: Path,
     tmp_path: Path,
     words_for: Words,
@@ -85,7 +83,7 @@ def test_killed_twice_it_ends_as_if_it_had_not_been(
 ) -> None:
     out = tmp_path / "run"
     words = words_for(sample, out, "--seeds", "9", "148", "--save_steps", "5")
-    killed(words, where="training", step=32, seed=148)
+    killed(forked_python, words, where="training", step=32, seed=148)
     first = {path.name: path.stat().st_mtime_ns for path in (out / "seed-9").iterdir()}
     saved = out / "seed-148" / "checkpoints"
     good = checkpoints.last_good(saved)
@@ -93,7 +91,7 @@ def test_killed_twice_it_ends_as_if_it_had_not_been(
     assert good.name == "checkpoint-30", "in the middle of an epoch of 7 steps"
     assert len(checkpoints.checkpoints(saved)) == 2, "the best and the last"
     assert not list(saved.rglob("training_args.bin"))
-    killed(words, where="saving", step=42, seed=148)
+    killed(forked_python, words, where="saving", step=42, seed=148)
     assert (saved / "checkpoint-42" / "optimizer.pt").is_file()
     good = checkpoints.last_good(saved)
     assert good is not None

@@ -1,7 +1,7 @@
 """Batches of many shapes in 16 bits do not fill the memory with kernels."""
 
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,14 +30,14 @@ print(run(range(200, 600)) - before)
 """
 
 
-def grown(how: str) -> float:
+def grown(python: Path, how: str) -> float:
     """MiB that 400 new shapes add to 200, in a process of its own."""
-    words = [sys.executable, "-c", GROWTH, how]
+    words = [str(python), "-c", GROWTH, how]
     return float(subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.skipif(not computes_bf16(use_cpu=True), reason="torch uses oneDNN with 16-bit units only")
-def test_shapes_do_not_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shapes_do_not_stay_in_memory(forked_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         monkeypatch.delenv(name, raising=False)
-    assert grown("limited") < 0.3 * grown("unlimited")
+    assert grown(forked_python, "limited") < 0.3 * grown(forked_python, "unlimited")

@@ -5,7 +5,6 @@ import os
 import runpy
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,16 +21,23 @@ Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]
 SCRIPT = Path(__file__).with_name("traced_run.py")
 traced = runpy.run_path(str(SCRIPT))["traced"]
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1"]
+TORCHRUN = ["torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "--nproc_per_node=2"]
+TORCHRUN += ["--no-python"]
 # With "--cpu" it would start one process only; without a GPU these two run on the processor.
-ACCELERATE = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2"]
-ACCELERATE += ["--main_process_port=0"]
+ACCELERATE = ["accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--main_process_port=0"]
+ACCELERATE += ["--no_python"]
 
 
-def launch(command: Sequence[object]) -> subprocess.CompletedProcess:
-    environment = os.environ | {"ACCELERATE_LOG_LEVEL": "error"}
-    words = [str(word) for word in command]
-    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def launch(forked_python: Path) -> Callable[..., subprocess.CompletedProcess]:
+    """Launcher, and the words behind `python` in each of its processes -> how it ended."""
+
+    def launch(launcher: Sequence[str], *command: object) -> subprocess.CompletedProcess:
+        environment = os.environ | {"ACCELERATE_LOG_LEVEL": "error"}
+        words = [str(forked_python), "-m", *launcher, str(forked_python), *map(str, command)]
+        return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    return launch
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +80,7 @@ def flags_of(whole_batches: Path, sample: Path, still_encoder: Path, words_for: 
 
 
 @pytest.fixture(scope="module")
-def by_two(flags_of: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def by_two(flags_of: Callable, launch: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes wrote: all runs, the first of which was killed in the middle of its second epoch.
 
     Starting processes takes longest, so two launches do it, one of each launcher.
@@ -82,14 +88,14 @@ def by_two(flags_of: Callable, tmp_path_factory: pytest.TempPathFactory) -> Path
     folder = tmp_path_factory.mktemp("two")
     words = flags_of("weighted", folder / "weighted", 2, accumulated=2)
     (folder / "killed.json").write_text(json.dumps([[f"{folder / 'weighted.json'}:11", words]]))
-    assert launch([*TORCHRUN, "--nproc_per_node=2", SCRIPT, folder / "killed.json"]).returncode != 0
+    assert launch(TORCHRUN, SCRIPT, folder / "killed.json").returncode != 0
     assert not (folder / "weighted.json").exists()
     assert (folder / "weighted" / "seed-42" / "checkpoints" / "checkpoint-9").is_dir()
     runs = [[str(folder / "weighted.json"), words]]
     for name in ("bags", "untrained", "short"):
         runs.append([str(folder / f"{name}.json"), flags_of(name, folder / name, 2)])
     (folder / "runs.json").write_text(json.dumps(runs))
-    done = launch([*ACCELERATE, SCRIPT, folder / "runs.json"])
+    done = launch(ACCELERATE, SCRIPT, folder / "runs.json")
     assert done.returncode == 0, done.stderr
     assert "16 steps of 8 rows over 2 processes" in done.stdout
     assert done.stdout.count("plan:") == done.stdout.count("written to") == 4
@@ -170,9 +176,9 @@ def test_two_processes_train_and_score_bags_as_one_does(
     assert results[0]["false_alarms"] == results[1]["false_alarms"]
 
 
-def test_a_fault_is_said_once(tmp_path: Path, sample: Path, words_for: Words) -> None:
+def test_a_fault_is_said_once(launch: Callable, tmp_path: Path, sample: Path, words_for: Words) -> None:
     words = words_for(sample, tmp_path / "run", "--select_by", "nothing")
-    done = launch([*TORCHRUN, "--nproc_per_node=2", "-m", "finetune", *words])
+    done = launch(TORCHRUN, "-m", "finetune", *words)
     assert done.returncode != 0
     assert done.stderr.count("error: `select_by` 'nothing' is no measure of the validation split") == 1
     assert "finetune/__main__.py" not in done.stderr, "no traceback of ours"

@@ -15,7 +15,7 @@ from finetune.__main__ import main
 from finetune.command_line import help_text, parse_arguments
 from finetune.encoders.word_vectors import WordVectors, build_word_encoder, word_tokenizer
 
-QUICK = ["--disable_tqdm=true", "--logging_strategy=no", "--bf16=false"]
+QUICK = ["--disable_tqdm=true", "--logging_strategy=no", "--bf16=false", "--figures=false"]
 
 
 @pytest.fixture
@@ -56,13 +56,13 @@ def test_the_crcnn_loss_is_trained_on(
 ) -> None:
     words = ["--data_dir", str(sample), "--encoder=crcnn", *QUICK, *track, "--eval_strategy=no"]
     loss = {}
-    for steps in (1, 80):
+    for steps in (1, 40):
         out = tmp_path / str(steps)
         assert main([*words, "--output_dir", str(out), f"--max_steps={steps}", "--learning_rate=1e-2"]) == 0
         loss[steps] = results_of(out)["seeds"]["42"]["training"]["mean_loss"]
     # Scores near 0 cost log(1 + e^5) + log(1 + e) = 6.3, and 1.3 where the relation is negative.
     assert loss[1] > 4
-    assert loss[80] < loss[1] / 2
+    assert loss[40] < 0.7 * loss[1]
 
 
 @pytest.mark.parametrize("encoder", ["pcnn", "att_blstm"])
@@ -70,7 +70,7 @@ def test_a_batch_of_rows_without_entities_is_scored(
     encoder: str, sample: Path, tmp_path: Path, results_of: Callable[[Path], dict]
 ) -> None:
     words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), f"--encoder={encoder}", *QUICK]
-    words += ["--track=bag2sent", "--bag_pooling=one", "--max_steps=1", "--figures=false"]
+    words += ["--track=bag2sent", "--bag_pooling=one", "--max_steps=1"]
     assert main([*words, "--eval_strategy=no", "--per_device_eval_batch_size=1"]) == 0
     results = results_of(tmp_path / "out")
     assert results["data"]["splits"]["test"]["num_not_found"] == 1
@@ -183,7 +183,7 @@ def test_the_vectors_are_a_part_of_the_run_and_not_their_place(
     sample: Path, vectors_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--data_dir", str(sample), "--output_dir", str(tmp_path / "out"), "--encoder=cnn", *QUICK]
-    words += ["--max_steps=1", "--eval_strategy=no", "--figures=false", "--word_vectors"]
+    words += ["--max_steps=1", "--eval_strategy=no", "--word_vectors"]
     assert main([*words, str(vectors_file)]) == 0
     moved = tmp_path / "moved.txt"
     moved.write_text(vectors_file.read_text())

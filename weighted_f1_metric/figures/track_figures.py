@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # What the figures of a track show, by the beginning of their names.
+# In the order of what matters to a reader.
 FIGURE_CAPTIONS = {
     "averages": "F1 under each average",
-    "class_weights": "What each class weighs under each average",
-    "f1_by_support": "F1 of each class against its support",
     "pr_curves": "Precision against recall",
+    "f1_by_support": "F1 of each class against its support",
     "relation_coverage": "Relations among the first K candidates",
+    "class_weights": "What each class weighs under each average",
 }
 
 
@@ -134,10 +135,11 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
 
 
 def captioned_figures(scored: ScoredTrack) -> dict[str, Figure]:
-    """Return caption -> figure of `draw_track_figures`; a caption says what is seen, and of which truth."""
-    figures = {}
-    for name, figure in draw_track_figures(scored).items():
-        stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
-        truth = truth_name(name.removeprefix(stem).removeprefix("_"))
-        figures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure
+    """Return caption -> figure of `draw_track_figures`, what matters most first; a caption says what is seen,
+    and of which truth."""
+    drawn, figures = draw_track_figures(scored), {}
+    for stem, caption in FIGURE_CAPTIONS.items():
+        for name in (name for name in drawn if name.startswith(stem)):
+            truth = truth_name(name.removeprefix(stem).removeprefix("_"))
+            figures[caption + (f", {truth}" if truth else "")] = drawn[name]
     return figures

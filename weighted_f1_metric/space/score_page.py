@@ -17,9 +17,18 @@ from ..family import f1_family
 from ..figures.plots import plot_class_weights, plot_f1_by_support
 from ..figures.track_figures import FIGURE_CAPTIONS, captioned_figures
 from ..table import percent
-from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
+from ..tables import (
+    BOUNDS_NOTE,
+    RANKING_NAMES,
+    averages_by_truth,
+    bounded,
+    open_note,
+    track_notes,
+    twins_note,
+)
 from ..tracks import scored_track
 from ..units import truth_name
+from ..unjudged.bounds import bounds_of_scored
 from ..validation import quoted
 from ..weighting import AVERAGES
 from .example import NEGATIVE_RELATION
@@ -132,23 +141,37 @@ def track_page(
     notes = track_notes(scores)
     if scores.get("num_twins") and by == "rows":
         notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
+    bounds = bounds_of_scored(scored)
+    if bounds is not None:
+        scores = {**scores, "magt_bounds": bounds}
+        notes += [BOUNDS_NOTE, open_note(bounds)]
     best = "magt" if "magt" in prefixes else prefixes[0]
-    micro, macro = (percent(scores[f"{best}_{average}_f1"]) for average in ("micro", "macro"))
+    micro, macro = (
+        percent(scores[f"{best}_{average}_f1"]) + bounded(bounds, f"{average}_f1")
+        for average in ("micro", "macro")
+    )
     parts = [
         _lead(f"{truth_name(best)}: micro F1 {micro}, macro F1 {macro}"),
-        table_html(averages_by_truth(scores), name="averages", caption="F1 under each truth"),
+        table_html(averages_by_truth(scores, bounds=bounds), name="averages", caption="F1 under each truth"),
         lines_html(notes),
     ]
     if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
     for prefix in prefixes:
         table = [
-            [average, *(percent(scores[f"{prefix}_{average}_{name}"]) for name in MEASURES)]
+            [
+                average,
+                *(
+                    percent(scores[f"{prefix}_{average}_{name}"])
+                    + bounded(bounds if prefix == "magt" else None, f"{average}_{name}")
+                    for name in MEASURES
+                ),
+            ]
             for average in (*AVERAGES, "macro_all")
         ]
         title = truth_name(prefix)
-        header = ["in percent", "precision", "recall", "F1"]
-        parts.append(_details(f"Precision and recall under {title}", html_table(header, table, name=prefix)))
+        header, caption = ["in percent", "precision", "recall", "F1"], f"Precision and recall under {title}"
+        parts.append(_details(caption, html_table(header, table, name=prefix, caption=caption)))
         parts.append(_classes_html(scores[f"{prefix}_per_class"], f"Per class under {title}"))
     tables = {
         prefix: {
@@ -222,7 +245,8 @@ def _classes_html(per_class: Mapping[Any, Mapping[str, Any]], title: str, *, is_
         [label, *(percent(own[name]) for name in MEASURES), own["support"], own["predicted"]]
         for label, own in ordered[:MAX_CLASS_ROWS]
     ]
-    table = html_table(["class", "precision", "recall", "F1", "support", "predicted"], rows, name="classes")
+    header = ["class", "precision", "recall", "F1", "support", "predicted"]
+    table = html_table(header, rows, name="classes", caption=title)
     left = len(ordered) - len(rows)
     more = f"<p>{left:,} more are in the downloads.</p>" if left else ""
     return _details(title, table + more, is_open=is_open)
@@ -237,7 +261,8 @@ def _ranking_html(scores: Mapping[str, Any]) -> str:
     rows = [
         [truth_name(prefix), *(percent(scores[f"{prefix}_{key}"]) for key in names)] for prefix in prefixes
     ]
-    return _details("Ranking", html_table(["in percent", *names.values()], rows, name="ranking"))
+    header = ["in percent", *names.values()]
+    return _details("Ranking", html_table(header, rows, name="ranking", caption="Ranking"))
 
 
 def _signature_html(lines: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nyt_h_dataset.archive import file_sha256
 from weighted_f1_metric import is_part_of, write_text
 
 from ..arguments import Settings
@@ -54,7 +54,11 @@ def file_fingerprint(path: str) -> str:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"the file {path} is not there.")
-    return file_sha256(Path(path))[:16]
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()[:16]
 
 
 STARTED = "run.json"

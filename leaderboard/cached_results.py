@@ -30,6 +30,9 @@ class Store(Protocol):
     def append(self, record: Any, counts: Any = None) -> None:
         """Add a submission."""
 
+    def counts_of(self, record_id: str) -> Any:
+        """Return the counts per bag of a submission."""
+
 
 @dataclass(frozen=True)
 class Reading:

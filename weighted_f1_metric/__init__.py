@@ -5,7 +5,7 @@ same functions.
 """
 
 from . import space
-from .commands.figure_files import write_figures, write_track_figures
+from .commands.figure_files import write_figures, write_rank_figures, write_track_figures
 from .commands.files import atomic_file, is_part_of, parse_json, write_text
 from .commands.foreign_files import read_any_records, read_label_map
 from .commands.prediction_files import (
@@ -26,6 +26,7 @@ from .figures.plots import (
     plot_exponent_curve,
     plot_f1_by_support,
 )
+from .figures.rank_plots import plot_probability_better, plot_ranks
 from .figures.ranking_plots import (
     plot_coverage_panels,
     plot_pr_curves,
@@ -45,12 +46,15 @@ from .significance.comparison import Comparison, compare_runs, holm_adjusted
 from .significance.comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table
 from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, rank_intervals
+from .significance.rank_table import rank_notes, rank_table
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.calibration import Calibration, calibration
 from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
+from .systems.label_breakdown import label_breakdown
 from .systems.triples import Triple, read_triples
 from .table import Table, number, percent
 from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
@@ -82,6 +86,7 @@ __all__ = [
     "TRUTH_NAMES",
     "VERSION",
     "AveragedScores",
+    "Calibration",
     "ClassCounts",
     "Comparison",
     "Estimate",
@@ -105,6 +110,7 @@ __all__ = [
     "averaged_scores",
     "bootstrap_interval",
     "bounds_of_scored",
+    "calibration",
     "check_comparable",
     "check_desiderata",
     "class_counts",
@@ -126,6 +132,7 @@ __all__ = [
     "gap_of_scored",
     "holm_adjusted",
     "is_part_of",
+    "label_breakdown",
     "label_statistics",
     "magt_bounds",
     "make_compute_metrics",
@@ -144,12 +151,16 @@ __all__ = [
     "plot_f1_by_support",
     "plot_pr_curves",
     "plot_pr_panels",
+    "plot_probability_better",
+    "plot_ranks",
     "plot_relation_coverage",
     "pr_curve",
     "randomization_test",
     "rank_counts",
     "rank_intervals",
+    "rank_notes",
     "rank_systems",
+    "rank_table",
     "ranking_measures",
     "read_any_records",
     "read_judgments",
@@ -178,6 +189,7 @@ __all__ = [
     "unit_id_key",
     "write_figures",
     "write_predictions",
+    "write_rank_figures",
     "write_text",
     "write_track_figures",
 ]

@@ -22,7 +22,14 @@ from tests.hub_server import HubServer
 
 PAGES = (
     "README.md",
-    *("docs/load.md", "docs/score.md", "docs/compare.md", "docs/unjudged.md", "docs/fine-tune.md"),
+    *(
+        "docs/load.md",
+        "docs/score.md",
+        "docs/labels.md",
+        "docs/compare.md",
+        "docs/unjudged.md",
+        "docs/fine-tune.md",
+    ),
     *("docs/own-corpus.md", "docs/publish.md", "docs/systems-and-results.md"),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..significance.comparison import f1_measure
-from ..significance.rank_intervals import QUESTIONS, Ranking, RankIntervals, rank_intervals
+from ..significance.rank_intervals import QUESTIONS, rank_intervals
+from ..significance.rank_table import rank_notes, rank_table
 from ..significance.run_measures import check_comparable
-from ..table import Table, percent
 from ..units import TRUTHS, truth_name
 from .files import read_json
 from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
-from .label_scores import print_scores
+from .label_scores import is_prose, print_scores
 from .run_files import RUN_FILE, seed_folders
 from .system_files import read_systems_and_truth
 
@@ -22,10 +22,6 @@ _DESCRIPTION = """Rank systems by every F1 average of every truth, with a confid
 holds for all systems at once, and letters: two systems that share no letter can be told apart. A system is a
 prediction file, or a folder with seed-<n>/predictions.jsonl or with *.jsonl files, a run each."""
 PREDICTIONS_FILE = "predictions.jsonl"
-_ASKED = {
-    "runs": "Question: would these runs keep their order on new test bags?",
-    "seeds": "Question: would the systems keep their order with new seeds on new test bags?",
-}
 
 
 def add_rank_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -40,11 +36,19 @@ def add_rank_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_family_flags(parser)
     parser.add_argument("--truths", nargs="+", choices=TRUTHS, help="default: those that the answers allow")
     parser.add_argument("--question", choices=QUESTIONS, default="runs", help="new bags, or seeds as well")
-    parser.add_argument("--measures", nargs="+", metavar="KEY", help="default: F1 under every average")
+    parser.add_argument(
+        "--measures",
+        nargs="+",
+        metavar="KEY",
+        help="default: F1 under every average; with scores also magt_auc, magt_precision_at_50",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     parser.add_argument("--n_resamples", type=int, default=2000, metavar="N", help="draws (default: 2000)")
     add_format_flag(parser)
     parser.add_argument("--json", metavar="FILE", help="write every number")
+    parser.add_argument(
+        "--plots", metavar="DIR", help="write rank plots and matrices of P(a > b), PDF and PNG"
+    )
     parser.set_defaults(run=run_rank)
     return parser
 
@@ -74,6 +78,11 @@ def run_rank(arguments: argparse.Namespace) -> int:
     notes = [*rank_notes(result), *(line.removeprefix(": ") for line in lines)]
     tables = [rank_table(ranking) for ranking in result.rankings.values()]
     print_scores(tables, notes, result.to_json(), arguments)
+    if arguments.plots:
+        from .figure_files import write_rank_figures
+
+        for path in write_rank_figures(Path(arguments.plots), result):
+            print(f"Figure: {path}", file=sys.stdout if is_prose(arguments.format) else sys.stderr)
     return 0
 
 
@@ -109,47 +118,3 @@ def system_files(paths: Sequence[str], names: Sequence[str] | None) -> dict[str,
             runs[name] = [read_json(file) for file in results]
     check_comparable(runs)
     return files
-
-
-def rank_table(ranking: Ranking) -> Table:
-    """Return the table of one measure, a row per system, the best first."""
-    rows = [
-        [
-            system.name,
-            str(system.num_runs),
-            percent(system.score),
-            str(system.rank),
-            f"{system.rank_low}-{system.rank_high}",
-            system.group,
-        ]
-        for system in ranking.systems
-    ]
-    return Table([_title(ranking.measure), "runs", "score (%)", "rank", "rank set", "group"], rows)
-
-
-def _title(measure: str) -> str:
-    found = f1_measure(measure)
-    return " ".join(filter(None, [truth_name(found[0]), found[1], "F1"])) if found else measure
-
-
-def rank_notes(result: RankIntervals) -> list[str]:
-    """Return what was asked, and what can and cannot be concluded."""
-    lines = [
-        f"{_ASKED[result.question]} {result.n_resamples} draws of {result.num_bags} bags "
-        f"(seed {result.seed}); with probability {result.confidence:g} all rank sets of one measure hold at "
-        "once. Systems that share a letter cannot be told apart.",
-        *result.notes,
-    ]
-    for measure, ranking in result.rankings.items():
-        told = sum(bool(ranking.separated[i, i + 1]) for i in range(len(ranking.systems) - 1))
-        lines.append(f"{_title(measure)}: {told} of {len(ranking.systems) - 1} neighbours can be told apart.")
-        parts = ranking.variance
-        if parts is not None:
-            need = f"{parts.runs_for_half} runs" if parts.runs_for_half else "no number of seeds"
-            bags = f"{parts.bags_for_half} test bags" if parts.bags_for_half else "no number of test bags"
-            sds = [100 * part.estimate**0.5 for part in (parts.seeds, parts.bags, parts.seeds_x_bags)]
-            lines.append(
-                f"{_title(measure)}: sd of seeds {sds[0]:.2f}, of bags {sds[1]:.2f}, of seeds x bags "
-                f"{sds[2]:.2f} points; half the width takes {need}, or {bags}."
-            )
-    return lines

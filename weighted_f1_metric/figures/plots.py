@@ -66,6 +66,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _WIDTH, _HEIGHT = 6.4, 4.2  # inches: one column and a half of a paper at 10 pt text
 _PANEL_WIDTH = 4.2
+_LEGEND_COLUMNS = 4
+_COLUMN = 3.03  # inches: a column of the ACL's style
 
 
 def _empty_figure(width: float, height: float) -> Figure:
@@ -101,6 +103,17 @@ def new_panels(
     return figure, list(row)
 
 
+def new_column(height: float, *, title: str) -> tuple[Figure, Axes]:
+    """Return a figure of one panel as wide as a column of a paper, for names on an axis."""
+    figure = _empty_figure(_COLUMN, height)
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=7)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
 def _dress(axes: Axes, *, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -121,6 +134,18 @@ def line_style(number: int, *, markers: bool = False) -> dict[str, Any]:
         {"marker": MARKERS[(number + 2 * (number // len(COLOURS))) % len(MARKERS)], "markersize": 4.5}
         if markers
         else {}
+    )
+
+
+def legend_below(figure: Figure, row: Sequence[Axes]) -> None:
+    """Draw one legend for all panels below them, off the curves: a series looks alike in each."""
+    named: dict[str, Any] = {}
+    for axes in row:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    columns = min(_LEGEND_COLUMNS, len(named))
+    figure.legend(
+        named.values(), named.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
     )
 
 
@@ -165,7 +190,7 @@ def plot_class_weights(
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)
     whole_ticks(axes.xaxis)
-    axes.legend(title="scheme", frameon=False)
+    legend_below(figure, [axes])
     return figure
 
 
@@ -205,7 +230,7 @@ def plot_f1_by_support(
         names = list(zip(short, support.tolist(), f1[supported].tolist(), strict=True))
     axes.set_ylim(-0.03, 1.05)
     if len(counts) > 1:
-        axes.legend(frameon=False, loc="best")
+        legend_below(figure, [axes])
     elif len(names) <= max_names:
         write_names(axes, names)
     return figure
@@ -243,7 +268,7 @@ def plot_exponent_curve(
         )  # fmt: skip
     axes.set_xlim(0, 1.02)
     axes.margins(y=0.15)
-    axes.legend(frameon=False, loc="best")
+    legend_below(figure, [axes])
     return figure
 
 
@@ -312,5 +337,5 @@ def plot_averages(
             axes.errorbar(places, means, yerr=sd, fmt="none", ecolor=line["color"], capsize=3)
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names])
     axes.set_ylim(0, 1.02)
-    axes.legend(frameon=False, loc="best")
+    legend_below(figure, [axes])
     return figure

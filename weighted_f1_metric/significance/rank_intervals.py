@@ -89,6 +89,14 @@ class Ranking:
     undefined_share: float
     variance: VarianceParts | None
 
+    @property
+    def typical_threshold(self) -> float | None:
+        """The difference that a pair of the median standard error must exceed to be told apart at first."""
+        errors = self.standard_errors[np.triu_indices(len(self.systems), 1)]
+        if self.critical_value is None or math.isinf(self.critical_value):
+            return None
+        return float(self.critical_value * np.median(errors))
+
     def interval(self, a: str, b: str) -> tuple[float, float]:
         """Return the 95 % interval of the difference a - b of this pair alone."""
         place = {system.name: number for number, system in enumerate(self.systems)}

@@ -49,6 +49,18 @@ def test_table_question_and_letters_are_printed(labels, capsys):
     assert "averages:micro|" in shown
 
 
+def test_pictures_and_a_latex_table(labels, capsys):
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    plots = labels / "plots"
+    assert rank(labels, "--averages", "micro", "--plots", str(plots), "--format", "latex") == 0
+    shown = capsys.readouterr()
+    assert r"good.txt & 1 & 100.00 & 1 & 1-1 & a \\" in shown.out
+    assert str(plots / "ranks_micro_f1.pdf") in shown.err
+    assert {path.name for path in plots.iterdir()} == {
+        f"{what}_micro_f1.{form}" for what in ("ranks", "better") for form in ("pdf", "png")
+    }
+
+
 def test_folders_of_seeds_are_runs(tmp_path, rows, capsys):
     (tmp_path / "rel2id.json").write_text(json.dumps({"NA": 0, "born_in": 1, "lives_in": 2}))
     (tmp_path / "test.json").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -107,8 +107,8 @@ def _shares(value: np.ndarray, coalitions: np.ndarray, parts: Iterable[str]) -> 
                 continue
             size = sum(row)
             weight = factorial(size) * factorial(number - size - 1) / factorial(number)
-            with_part = place[(*row[:part], 1, *row[part + 1 :])]
-            share += weight * float(value[index] - value[with_part])
+            with_part = (*row[:part], 1, *row[part + 1 :])
+            share += weight * float(value[index] - value[place[with_part]])
         result[name] = share
     return result
 

@@ -156,7 +156,7 @@ def stage_run(
 def finished_on(run: Path) -> str:
     """Return the day on which the results were written, ISO 8601 (UTC)."""
     written = (run / RESULTS).stat().st_mtime
-    return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()  # noqa: UP017
+    return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()
 
 
 def best_seed(results: Mapping[str, Any]) -> str:

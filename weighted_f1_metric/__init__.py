@@ -54,6 +54,7 @@ from .systems.calibration import Calibration, calibration
 from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
+from .systems.label_breakdown import label_breakdown
 from .systems.triples import Triple, read_triples
 from .table import Table, number, percent
 from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
@@ -131,6 +132,7 @@ __all__ = [
     "gap_of_scored",
     "holm_adjusted",
     "is_part_of",
+    "label_breakdown",
     "label_statistics",
     "magt_bounds",
     "make_compute_metrics",

@@ -91,7 +91,7 @@ def run_score(arguments: argparse.Namespace) -> int:
         ValueError: Flags of labels and of tracks together, or too few; a broken file; what `score_track` or
             `f1_family` refuses.
     """
-    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "breakdown", "train", "html")
+    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "train", "html")
     given = [f"--{name}" for name in of_tracks if getattr(arguments, name) is not None]
     if arguments.gold is not None:
         if given:

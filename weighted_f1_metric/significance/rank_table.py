@@ -60,16 +60,26 @@ def _split(measure: str) -> tuple[str, str]:
 
 def rank_notes(result: RankIntervals) -> list[str]:
     """Return what was asked, the family of the comparisons, and what can and cannot be concluded."""
-    lines = [
+    return [*question_notes(result), *measure_notes(result)]
+
+
+def question_notes(result: RankIntervals) -> list[str]:
+    """Return what was asked, the family of the comparisons, and what must be known of the systems."""
+    return [
         f"{QUESTION_TEXTS[result.question]} {result.n_resamples} draws of {result.num_bags} bags (seed "
         f"{result.seed}); with probability {result.confidence:g} all rank sets of one measure hold at once: "
         "the family is all pairs of its systems, measures are not corrected for each other. Systems that "
         "share a letter cannot be told apart, which does not show them to be equal.",
         *result.notes,
     ]
-    for measure, ranking in result.rankings.items():
-        lines.append(" ".join([f"{measure_title(measure)}:", told_apart(ranking), needed(ranking)]).strip())
-    return lines
+
+
+def measure_notes(result: RankIntervals) -> list[str]:
+    """Return for each measure who can be told apart, and what more seeds or bags would do."""
+    return [
+        " ".join([f"{measure_title(measure)}:", told_apart(ranking), needed(ranking)]).strip()
+        for measure, ranking in result.rankings.items()
+    ]
 
 
 def told_apart(ranking: Ranking) -> str:

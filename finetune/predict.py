@@ -46,6 +46,27 @@ def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, record
 
 
+def abstaining(records: Iterable[dict[str, Any]], below: float, negative: str) -> Iterator[dict[str, Any]]:
+    """Yield each record, its relations with a score under `below` taken back.
+
+    >>> record = {"pred": "born", "scores": {"NA": 0.4, "born": 0.6}}
+    >>> [one["pred"] for below in (0.5, 0.7) for one in abstaining([record], below, "NA")]
+    ['born', 'NA']
+
+    Args:
+        records: Predictions with `pred` (a relation or a list) and `scores`.
+        below: The score that a relation must reach.
+        negative: The negative relation, which needs no score.
+    """
+    for record in records:
+        pred, scores = record["pred"], record["scores"]
+        if isinstance(pred, str):
+            kept: Any = pred if pred == negative or scores[pred] >= below else negative
+        else:
+            kept = [relation for relation in pred if scores[relation] >= below]
+        yield {**record, "pred": kept}
+
+
 def write_lines(records: Iterable[dict[str, Any]], output: Path | None) -> Counter[str]:
     """Write each record as it comes and return how many sentences had which status.
 
@@ -100,6 +121,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--input", required=True, help="The file with the records, a JSON object a line.")
     parser.add_argument("--output", help="The file for the predictions. Default: the standard output.")
+    parser.add_argument(
+        "--abstain_below",
+        type=float,
+        metavar="T",
+        help="Answer with the negative relation where the score of the relation is below T. Choose T on "
+        "validation data: `weighted-f1 score` prints the threshold for 90%% precision.",
+    )
     parser.add_argument("--batch_size", type=int, default=32, help="Records at once. Default: 32.")
     parser.add_argument(
         "--bf16",
@@ -128,7 +156,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         native = options.bf16 == "auto" and computes_bf16(use_cpu=device == "cpu")
         named = tqdm(read_lines(Path(options.input)), disable=None, unit=" records")
         with torch.autocast(device, torch.bfloat16, enabled=native or options.bf16 == "true"):
-            statuses = write_lines(pipeline.stream(named, batch_size=options.batch_size), output)
+            records = pipeline.stream(named, batch_size=options.batch_size)
+            if options.abstain_below is not None:
+                negative = pipeline.model.config.negative_relation
+                records = abstaining(records, options.abstain_below, negative)
+            statuses = write_lines(records, output)
     except (ValueError, FileNotFoundError) as error:
         print_error(str(error))
         return 2

@@ -24,12 +24,13 @@ if not __package__:  # in a Space this file is run as a script
 import gradio as gr
 from starlette.middleware import Middleware
 
-from leaderboard.board import AVERAGES, MEASURES, board_html, rank_figure, records_of
+from leaderboard.board import AVERAGES, MEASURES, board_html, bounds_html, rank_figure, records_of
 from leaderboard.cached_results import CachedResults
 from leaderboard.examples import example_records
 from leaderboard.gold_data import NEGATIVE_RELATION, GoldData, read_gold_data
 from leaderboard.hub_results import HubResults
 from leaderboard.local_results import LocalResults
+from leaderboard.ranks import BoardRanks
 from leaderboard.submission import LIMITS, latest, scored_submission
 from weighted_f1_metric import TRACKS, TRUTH_NAMES, space, unit_id_key, write_predictions
 
@@ -63,7 +64,10 @@ class Board:
         self.gold = gold
         self.results = CachedResults(results)
         self.echo = {track: gold.echo(track) for track in TRACKS}
-        self.examples = example_records(gold) if gold.is_example else []
+        made_up = example_records(gold) if gold.is_example else []
+        self.examples = [record for record, _ in made_up]
+        own = {record["id"]: counts for record, counts in made_up}
+        self.ranks = BoardRanks(gold, lambda name: own[name] if name in own else results.counts_of(name))
         self.digits = HIDDEN_DIGITS if gold.is_hidden else DIGITS
 
     def about(self) -> str:
@@ -103,8 +107,17 @@ class Board:
             )
         if left := len(records) - len(chosen):
             notes.append(f"{left} results on another test set are not shown.")
+        ranks, note = self.ranks.latest(track, truth, chosen)
+        notes += [note] * bool(note)
         above = "".join(space.message_box(note) for note in notes)
-        table = board_html(chosen, truth=truth, sort_by=sort_by, echo=self.echo[track], digits=self.digits)
+        table = board_html(
+            chosen,
+            truth=truth,
+            sort_by=sort_by,
+            echo=self.echo[track],
+            digits=self.digits,
+            ranks=ranks,
+        )
         return space.Page(above + table, partial(self._figures, chosen, truth, sort_by))
 
     def _figures(self, records: Any, truth: str, sort_by: str) -> dict[str, Any]:
@@ -150,12 +163,13 @@ class Board:
         table = space.html_table(header, rows, name="submitted", caption=f"Scores of {record['name']}")
         return space.Page(f'{done}<div class="nyt-page">{table}</div>')
 
-    def _cells(self, record: dict[str, Any], key: str) -> list[str]:
-        names = [f"{truth}_{key}" for truth in record["signatures"]]
-        return [
-            space.percent(record["scores"][name], record["sd"].get(name), digits=self.digits)
-            for name in names
-        ]
+    def _cells(self, record: dict[str, Any], key: str) -> list[space.SafeHtml]:
+        cells = []
+        for truth in record["signatures"]:
+            name = f"{truth}_{key}"
+            value = space.percent(record["scores"][name], record["sd"].get(name), digits=self.digits)
+            cells.append(space.SafeHtml(f"{value} {bounds_html(record, truth, key)}".strip()))
+        return cells
 
 
 def write_templates(gold: GoldData, folder: Path) -> dict[str, Path]:

@@ -6,7 +6,16 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weighted_f1_metric import COLOURS, TRUTH_NAMES, comparable, drawable, space
+from weighted_f1_metric import (
+    BOUNDS_NOTE,
+    COLOURS,
+    TRUTH_NAMES,
+    Ranking,
+    RankIntervals,
+    comparable,
+    drawable,
+    space,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,6 +75,7 @@ def board_html(
     sort_by: str,
     echo: Mapping[str, Any],
     digits: int = 2,
+    ranks: RankIntervals | None = None,
 ) -> str:
     """Return the table of one track and truth, the best by `sort_by` first, copying the distant labels last.
 
@@ -78,32 +88,37 @@ def board_html(
         sort_by: a key of `MEASURES`.
         echo: what `GoldData.echo` returns.
         digits: decimals of the percentages.
+        ranks: rank sets and groups of the systems, which stand beside their places.
     """
     columns = {key: [_value(record["scores"], truth, key, digits) for record in records] for key in MEASURES}
-    ranks = {key: places(column) for key, column in columns.items()}
+    placed = {key: places(column) for key, column in columns.items()}
+    ranking = None if ranks is None else ranks.rankings.get(f"{truth}_{sort_by}")
+    rank_heads = ["place"] if ranking is None else ["place", "rank set", "group"]
     order = sorted(
-        range(len(records)), key=lambda row: (ranks[sort_by][row] or len(records) + 1, records[row]["name"])
+        range(len(records)), key=lambda row: (placed[sort_by][row] or len(records) + 1, records[row]["name"])
     )
     rows: list[list[object]] = []
     marks = 0
     for row in order:
-        own = ranks[sort_by][row]
+        own = placed[sort_by][row]
         cells: list[object] = []
         for key, column in columns.items():
             sd = records[row].get("sd", {}).get(f"{truth}_{key}")
             cell = space.percent(column[row], sd, digits=digits)
-            best = f"<strong>{cell}</strong>" if ranks[key][row] == 1 else cell
-            mark = _mark(own, ranks[key][row]) if key in AVERAGES else ""
+            best = f"<strong>{cell}</strong>" if placed[key][row] == 1 else cell
+            mark = _mark(own, placed[key][row]) if key in AVERAGES else ""
             marks += bool(mark)
-            cells.append(space.SafeHtml(f"{best} {mark}" if mark else best))
-        rows.append([_name(records[row]), "–" if own is None else own, *cells])
+            parts = [best, mark, bounds_html(records[row], truth, key)]
+            cells.append(space.SafeHtml(" ".join(filter(None, parts))))
+        place = "–" if own is None else own
+        rows.append([_name(records[row]), place, *_rank_cells(records[row]["name"], ranking), *cells])
     copy = [
         "copy of the distant labels",
-        "",
+        *[""] * len(rank_heads),
         *(space.percent(_value(echo, truth, key, digits), digits=digits) for key in MEASURES),
     ]
     heads = {key: _HEADS.get(key, title.removesuffix(" F1")) for key, title in MEASURES.items()}
-    header = ["model", "place", *("↓ " * (key == sort_by) + head for key, head in heads.items())]
+    header = ["model", *rank_heads, *("↓ " * (key == sort_by) + head for key, head in heads.items())]
     notes = (
         f"{len(records)} models under {TRUTH_NAMES[truth]}, sorted by {MEASURES[sort_by]}. All in percent: "
         "the averages are of F1, P is precision, R recall. Bold: the best of a column. A model of several "
@@ -115,30 +130,73 @@ def board_html(
             " ▲ and ▼: so many places better or worse under that average than in this order "
             f"(more than {MAX_PLACES_APART})."
         )
+    if any(record.get("bounds") for record in records) and truth == "magt":
+        notes += f" {BOUNDS_NOTE}"
+    if ranks is not None and ranking is not None:
+        notes += f" {_ranks_note(ranks)}"
     caption = f"Models under {TRUTH_NAMES[truth]}"
     table = space.html_table(header, rows, caption=caption, name="board", sortable=True, reference=[copy])
     search = (
         '<label class="search">Search models <input class="search" type="search" autocomplete="off"></label>'
     )
-    link = space.download_link(_csv(records, order, columns, truth), f"board-{truth}.csv", "text/csv")
+    text = _csv([records[row] for row in order], truth, digits, ranking)
+    link = space.download_link(text, f"board-{truth}.csv", "text/csv")
     return f'<div class="nyt-page board">{search}{table}<p>{html.escape(notes)}</p>{link}</div>'
 
 
-def _csv(
-    records: Sequence[Record], order: Sequence[int], columns: Mapping[str, Sequence[float | None]], truth: str
-) -> str:
-    """The board as it is shown, with the signature of each line."""
-    header = ["model", "version", "runs", "submitted", *columns, "signature"]
+def bounds_html(record: Record, truth: str, key: str) -> str:
+    """Return the bounds of a MAGT score, small below it; "" where there are none."""
+    ends = record.get("bounds", {}).get(key) if truth == "magt" else None
+    return f'<span class="more">{space.interval(ends)}</span>' if ends else ""
+
+
+def _rank_cells(name: str, ranking: Ranking | None) -> list[object]:
+    """The rank set and the letters of a system; dashes for one that is not ranked."""
+    if ranking is None:
+        return []
+    for system in ranking.systems:
+        if system.name == name:
+            low, high = system.rank_low, system.rank_high
+            return [str(low) if low == high else f"{low}–{high}", system.group]
+    return ["–", "–"]
+
+
+def _ranks_note(ranks: RankIntervals) -> str:
+    """What rank sets and groups mean, and what was asked."""
+    asked = {"runs": "on other bags", "seeds": "on other bags and with other seeds"}[ranks.question]
+    lines = [
+        f"Rank set: the places that a model can have {asked}; all sets of a column hold at once with "
+        f"{ranks.confidence:.0%} probability ({ranks.n_resamples:,} draws of {ranks.num_bags:,} bags). "
+        "Models that share a letter in their group cannot be told apart.",
+        *ranks.notes,
+    ]
+    return " ".join(lines)
+
+
+def _csv(records: Sequence[Record], truth: str, digits: int, ranking: Ranking | None) -> str:
+    """The board as it is shown, with the bounds and the signature of each line."""
+    bounded = [key for key in MEASURES if any(key in record.get("bounds", {}) for record in records)]
+    bounded = bounded if truth == "magt" else []
+    header = [
+        "model", "version", "runs", "submitted", *(["rank set", "group"] if ranking else []), *MEASURES,
+        *(f"{key}_{end}" for key in bounded for end in ("low", "high")), "signature",
+    ]  # fmt: skip
     rows = [
         [
-            records[row]["name"],
-            records[row].get("revision", 1),
-            records[row].get("num_runs", 1),
-            records[row].get("submitted", ""),
-            *(column[row] for column in columns.values()),
-            records[row]["signatures"].get(truth, ""),
+            record["name"],
+            record.get("revision", 1),
+            record.get("num_runs", 1),
+            record.get("submitted", ""),
+            *_rank_cells(record["name"], ranking),
+            *(_value(record["scores"], truth, key, digits) for key in MEASURES),
+            *(
+                None if end is None else round(end, digits + 2)
+                for key in bounded
+                for end in record.get("bounds", {}).get(key, (None, None))
+            ),
+            record["signatures"].get(truth, ""),
         ]
-        for row in order
+        for record in records
     ]
     return space.csv_text(header, rows)
 

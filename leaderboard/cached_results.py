@@ -30,6 +30,9 @@ class Store(Protocol):
     def append(self, record: Any, counts: Any = None) -> None:
         """Add a submission."""
 
+    def counts_of(self, record_id: str) -> Any:
+        """Return the counts per bag of a submission."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -104,7 +107,7 @@ class CachedResults:
             LOGGER.exception("the results could not be read")
             self._mark_old()
         else:
-            self._reading = Reading(records, datetime.datetime.now(datetime.timezone.utc))  # noqa: UP017
+            self._reading = Reading(records, datetime.datetime.now(datetime.timezone.utc))
         with self._lock:
             if self._future is future:
                 self._future = None

@@ -7,31 +7,32 @@ from typing import Any
 from weighted_f1_metric import TRACKS, VERSION, space
 
 from .gold_data import GoldData
-from .submission import flat_numbers
+from .kept_counts import counts_of_run, counts_of_runs
+from .submission import flat_numbers, shown_bounds
 
 
-def example_records(gold: GoldData) -> list[dict[str, Any]]:
-    """Return records of the example systems on every track; they are shown and stored nowhere."""
+def example_records(gold: GoldData) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return records of the example systems on every track with their counts; they are stored nowhere."""
     records = []
     for track in TRACKS:
         for system in space.EXAMPLE_SYSTEMS:
-            scores = gold.score(track, space.example_predictions(system, track=track))
-            records.append(
-                {
-                    "id": f"example-{track}-{system}",
-                    "name": f"example: {system}",
-                    "link": "",
-                    "track": track,
-                    "submitted": "",
-                    "sha256": "",
-                    "files": [],
-                    "login": "",
-                    "revision": 1,
-                    "num_runs": 1,
-                    "sd": {},
-                    "scores": flat_numbers(scores),
-                    "signatures": scores["signatures"],
-                    "version": VERSION,
-                }
-            )
+            scored = gold.scored(track, space.example_predictions(system, track=track))
+            record = {
+                "id": f"example-{track}-{system}",
+                "name": f"example: {system}",
+                "link": "",
+                "track": track,
+                "submitted": "",
+                "sha256": "",
+                "files": [],
+                "login": "",
+                "revision": 1,
+                "num_runs": 1,
+                "sd": {},
+                "bounds": shown_bounds(scored),
+                "scores": flat_numbers(scored.scores),
+                "signatures": scored.signatures,
+                "version": VERSION,
+            }
+            records.append((record, counts_of_runs(scored, [counts_of_run(scored)])))
     return records

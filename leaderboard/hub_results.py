@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import CommitOperationAdd, HfApi, RepoFile, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import CommitOperationAdd, HfApi, RepoFile, hf_hub_download, snapshot_download
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
+from .kept_counts import counts_text, parse_counts
 from .local_results import COUNTS_FOLDER, FOLDER
-from .submission import Record, check_new, check_quota, counts_text, parse_record, record_text, revision_of
+from .submission import Record, check_new, check_quota, parse_record, record_text, revision_of
 
 TRIES = 12
 MAX_WAIT = 2.0  # seconds
@@ -48,6 +49,28 @@ class HubResults:
             HfHubHTTPError, OSError: the repository cannot be read.
         """
         return self._records_at(self._head())
+
+    def counts_of(self, record_id: str) -> Any:
+        """Return the counts per bag of a submission.
+
+        Raises:
+            FileNotFoundError: none were kept.
+            ValueError: as `parse_counts`.
+            HfHubHTTPError, OSError: the repository cannot be read.
+        """
+        with tempfile.TemporaryDirectory(prefix="counts-") as folder:
+            try:
+                path = hf_hub_download(
+                    self.repo_id,
+                    f"{COUNTS_FOLDER}/{record_id}.json",
+                    repo_type="dataset",
+                    local_dir=folder,
+                    endpoint=self.api.endpoint,
+                    token=self.api.token,
+                )
+            except EntryNotFoundError as error:
+                raise FileNotFoundError(str(error)) from error
+            return parse_counts(Path(path).read_bytes())
 
     def append(self, record: Mapping[str, Any], counts: Mapping[str, Any] | None = None) -> None:
         """Add a submission by one commit; where somebody else was faster, reads again and tries again.

@@ -12,7 +12,8 @@ from typing import Any
 
 from weighted_f1_metric import write_text
 
-from .submission import check_new, check_quota, counts_text, parse_record, record_text, revision_of
+from .kept_counts import counts_text, parse_counts
+from .submission import check_new, check_quota, parse_record, record_text, revision_of
 
 FOLDER, COUNTS_FOLDER = "results", "counts"
 Record = dict[str, Any]
@@ -54,6 +55,15 @@ class LocalResults:
     def records(self) -> list[Record]:
         """Return all submissions, oldest first."""
         return read_results(self.folder, self._known)
+
+    def counts_of(self, record_id: str) -> Any:
+        """Return the counts per bag of a submission.
+
+        Raises:
+            FileNotFoundError: none were kept.
+            ValueError: as `parse_counts`.
+        """
+        return parse_counts((self.counts / f"{record_id}.json").read_bytes())
 
     def append(self, record: Mapping[str, Any], counts: Mapping[str, Any] | None = None) -> None:
         """Add a submission, whole or not at all: the counts first, so that a record never lacks its own.

@@ -10,18 +10,29 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from weighted_f1_metric import TRACKS, TRUTHS, VERSION, parse_json, parse_signature, read_predictions, space
+from weighted_f1_metric import (
+    TRACKS,
+    TRUTHS,
+    VERSION,
+    ScoredTrack,
+    bounds_of_scored,
+    mean_bounds,
+    parse_json,
+    parse_signature,
+    read_predictions,
+    space,
+)
 
 from .board import MEASURES
 from .gold_data import GoldData
+from .kept_counts import counts_of_run, counts_of_runs
 from .names import checked_name, skeleton
 
 LIMITS = space.UploadLimits(num_bytes=64_000_000, num_rows=200_000)
 MAX_RUNS = 10
 MAX_LINK_LENGTH = 200
 MAX_RECORD_LENGTH = 1_000_000
+_ID = re.compile(r"[A-Za-z0-9-]{1,100}")  # part of file names
 _LINK = re.compile(r"https://[A-Za-z0-9.-]+(:\d+)?(/[^\s<>\"'`\\]*)?")
 SHOWN_SCORES = frozenset(f"{truth}_{measure}" for truth in TRUTHS for measure in MEASURES)
 _KEYS = {
@@ -29,7 +40,9 @@ _KEYS = {
     "signatures": dict, "version": str,
 }  # fmt: skip
 # Keys that records of earlier versions lack, with what they mean there.
-_LATER_KEYS: dict[str, Any] = {"sd": {}, "num_runs": 1, "files": [], "login": "", "revision": 1}
+_LATER_KEYS: dict[str, Any] = {
+    "sd": {}, "bounds": {}, "num_runs": 1, "files": [], "login": "", "revision": 1,
+}  # fmt: skip
 Record = dict[str, Any]
 
 
@@ -49,10 +62,10 @@ def scored_submission(
 ) -> tuple[Record, dict[str, Any]]:
     """Return the record of a submission, and its counts per bag.
 
-    The record says who, when, the mean and sample standard deviation of all scores over the runs, and the
-    signature of each truth. The counts are what other measures and paired tests can be made from later:
-    for each run and truth the cells [bag, relation, true positives, predicted, support] that are not all 0,
-    and what each bag adds to N.
+    The record says who, when, the mean and sample standard deviation of all scores over the runs, the bounds
+    of MAGT (as `mean_bounds`), and the signature of each truth. The counts are what other measures, ranks and
+    paired tests can be made from later: for each run and truth the cells [bag, relation, true positives,
+    predicted, support] that are not all 0, and what each bag adds to N.
 
     Args:
         name: What the board calls the model.
@@ -82,18 +95,16 @@ def scored_submission(
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     if len(set(digests)) < len(digests):
         raise space.UploadError("Two of the files are the same; each seed has a file of its own.")
-    runs, counts = [], []
+    runs, counts, bounds = [], [], []
     for file in files:  # one at a time: only the numbers of a run are kept
         scored = gold.scored(track, read_predictions(file))
         runs.append(flat_numbers(scored.scores))
-        counts.append(
-            {truth: _bag_cells(*scored.statistics.bag_counts(truth)) for truth in scored.signatures}
-        )
-        signatures, bag_ids, relations = scored.signatures, scored.units.bag_ids, scored.units.relations
+        bounds.append(shown_bounds(scored))
+        counts.append(counts_of_run(scored))
     digest = (
         digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
     )
-    now = datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017
+    now = datetime.datetime.now(datetime.timezone.utc)
     key = hashlib.sha256(f"{shown}\n{digest}".encode()).hexdigest()[:8]
     record = {
         "id": f"{now:%Y%m%dT%H%M%S}-{track}-{key}",
@@ -107,18 +118,17 @@ def scored_submission(
         "revision": 1,
         "num_runs": len(runs),
         **mean_and_sd(runs),
-        "signatures": signatures,
+        "bounds": mean_bounds(bounds),
+        "signatures": scored.signatures,
         "version": VERSION,
     }
-    return record, {"bags": list(map(str, bag_ids)), "relations": list(relations), "runs": counts}
+    return record, counts_of_runs(scored, counts)
 
 
-def _bag_cells(
-    true_positives: np.ndarray, predicted: np.ndarray, support: np.ndarray, total: np.ndarray
-) -> dict[str, Any]:
-    bags, classes = np.nonzero(true_positives + predicted + support)
-    columns = [bags, classes, *(counts[bags, classes] for counts in (true_positives, predicted, support))]
-    return {"cells": np.stack(columns, axis=1).tolist(), "total": total.tolist()}
+def shown_bounds(scored: ScoredTrack) -> dict[str, tuple[float, float]]:
+    """Return the least and greatest MAGT of the measures that the board shows; nothing without MAGT."""
+    found = bounds_of_scored(scored) or {}
+    return {key: ends for key, ends in found.items() if key in MEASURES}
 
 
 def mean_and_sd(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
@@ -221,11 +231,6 @@ def record_text(record: Mapping[str, Any]) -> str:
     return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def counts_text(counts: Mapping[str, Any]) -> str:
-    """Return counts per bag as the text of their file, without blanks."""
-    return json.dumps(counts, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
 def parse_record(text: str | bytes) -> Record:
     """Return a record from the text of its file, checked: whoever may write to the results may have made it.
 
@@ -249,6 +254,8 @@ def parse_record(text: str | bytes) -> Record:
         raise ValueError(f"a result must be an object with {', '.join(_KEYS)}.")
     checked_name(record["name"])
     _checked_link(record["link"])
+    if not _ID.fullmatch(record["id"]):
+        raise ValueError(f"a result has the id {record['id']!r:.40}, which is no name of a file.")
     if record["track"] not in TRACKS:
         raise ValueError(f"a result has the unknown track {record['track']!r:.40}.")
     for part in ("scores", "sd"):
@@ -256,6 +263,12 @@ def parse_record(text: str | bytes) -> Record:
         wrong = [key for key, value in record[part].items() if not _is_fraction(value)]
         if wrong:
             raise ValueError(f"a result has {part} that are no numbers in [0, 1]: {', '.join(wrong[:5])}.")
+    record["bounds"] = {key: ends for key, ends in record["bounds"].items() if key in MEASURES}
+    for key, ends in record["bounds"].items():
+        if not (
+            isinstance(ends, list) and len(ends) == 2 and all(map(_is_fraction, ends)) and None not in ends
+        ):
+            raise ValueError(f"a result has bounds of {key} that are no two numbers in [0, 1].")
     if not all(isinstance(file, str) for file in record["files"]):
         raise ValueError("a result has files that are no text.")
     for line in record["signatures"].values():

@@ -91,7 +91,8 @@ class Routes:
             if account is None:
                 raise HubFault(401, "Invalid username or password.")
             token = {"accessToken": {"displayName": "test", "role": account.role}}
-            return 200, {"type": "user", "name": account.name, "orgs": [], "auth": token}
+            own = {"name": account.name, "fullname": account.name, "avatarUrl": ""}
+            return 200, {"type": "user", **own, "orgs": [], "auth": token}
         if path == "/api/validate-yaml":
             check_card(StoredFile(json.loads(body)["content"].encode()))
             return 200, {"errors": [], "warnings": []}

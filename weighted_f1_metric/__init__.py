@@ -50,9 +50,11 @@ from .significance.rank_table import measure_notes, question_notes, rank_notes, 
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
+from .systems.calibration import Calibration, calibration
 from .systems.examples import examples_of_scored
 from .systems.false_alarms import false_alarms
 from .systems.foreign import ForeignPredictions, ForeignRules, fit_predictions
+from .systems.label_breakdown import label_breakdown
 from .systems.triples import Triple, read_triples
 from .table import Table, number, percent
 from .tables import AUC_NOTE, BOUNDS_NOTE, open_note, track_table
@@ -84,6 +86,7 @@ __all__ = [
     "TRUTH_NAMES",
     "VERSION",
     "AveragedScores",
+    "Calibration",
     "ClassCounts",
     "Comparison",
     "Estimate",
@@ -107,6 +110,7 @@ __all__ = [
     "averaged_scores",
     "bootstrap_interval",
     "bounds_of_scored",
+    "calibration",
     "check_comparable",
     "check_desiderata",
     "class_counts",
@@ -128,6 +132,7 @@ __all__ = [
     "gap_of_scored",
     "holm_adjusted",
     "is_part_of",
+    "label_breakdown",
     "label_statistics",
     "magt_bounds",
     "make_compute_metrics",

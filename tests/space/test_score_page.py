@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import f1_score
 
-from weighted_f1_metric import compare_runs, score_track
+from weighted_f1_metric import compare_runs, magt_bounds, score_track
 from weighted_f1_metric.commands.prediction_files import read_predictions, read_references, read_relations
 from weighted_f1_metric.space import drawn, in_page
 from weighted_f1_metric.space.compare_page import compare_page
@@ -63,12 +63,30 @@ def test_a_track_gets_the_scores_of_python(example):
     )
     header, *rows = cells(page, "averages")
     assert header[1:4] == ["DSGT", "MAGT", "MAGT (DS scope)"]
+    bounds = magt_bounds(
+        track="bag2bag",
+        predictions=read_predictions(predictions),
+        references=read_references(test),
+        relations=read_relations(rel2id),
+    )
     for average, *values in rows[:5]:
+        low, high = bounds[f"{average}_f1"]
         for prefix, value in zip(("dsgt", "magt", "magt_ds_scope"), values, strict=False):
-            assert value == f"{100 * scores[f'{prefix}_{average}_f1']:.2f}"
-    assert json.loads(download(page, "scores.json")) == json.loads(json.dumps(scores))
+            ends = f" ({100 * low:.1f} to {100 * high:.1f})" if prefix == "magt" else ""
+            assert value == f"{100 * scores[f'{prefix}_{average}_f1']:.2f}{ends}"
+            row = next(row for row in cells(page, prefix) if row[0] == average)
+            assert ("to" in row[1]) == bool(ends)
+    numbers = json.loads(json.dumps(scores | {"magt_bounds": bounds}))
+    assert json.loads(download(page, "scores.json")) == numbers
+    assert f"macro F1 {rows[4][2]}" in lead(page)
     assert cells(page, "ranking")[1][2] == f"{100 * scores['dsgt_auc']:.2f}"
-    captions = list(page.figures())
+    figures = page.figures()
+    captions = list(figures)
+    assert captions[0] == "F1 under each average"
+    whiskers = [line.get_ydata() for line in figures[captions[0]].axes[0].lines if line.get_marker() == "_"]
+    assert [bounds["micro_f1"], bounds["weighted_f1"]] == [tuple(ends) for ends in whiskers[:2]]
+    pictures = drawn(page).split("more pictures")
+    assert [part.count("<img") for part in pictures] == [2, len(captions) - 2]
     assert [caption for caption in captions if "recall" in caption or "Relations" in caption]
     assert sum("weighs" in caption for caption in captions) == 3
 

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..figures.track_figures import captioned_figures
 from ..ranking import DEFAULT_KS
 from ..systems.breakdown import SLICES
 from ..systems.false_alarms import false_alarms, false_alarms_note, false_alarms_table
-from ..table import number, percent
-from ..tables import (
-    BOUNDS_NOTE,
-    RANKING_NAMES,
-    averages_by_truth,
-    classes_table,
-    measures_table,
-    open_note,
-    track_notes,
-    twins_note,
-)
 from ..tracks import ScoredTrack, scored_track
-from ..units import TRUTHS, truth_name, unit_id_key
-from ..unjudged.bounds import bounds_of_scored
+from ..units import TRUTHS, unit_id_key
 from ..validation import quoted
-from .breakdown import read_breakdown
+from .files import write_text
 from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .foreign_files import (
     RULE_FLAGS,
@@ -40,6 +28,7 @@ from .foreign_files import (
 )
 from .label_scores import is_prose, print_scores, run_label_score
 from .prediction_files import checked_predictions, read_judgments, read_references, read_relations
+from .track_sections import Section, breakdown_section, calibration_section, scores_section
 
 _DESCRIPTION = """Score predictions on NYT-H against distant and human labels (--track, --rel2id, --test,
 --pred: the files and the short flags of the authors' evaluator): every average of the weighted F1 family is
@@ -47,6 +36,7 @@ printed under every ground truth, beside the scores of copying the distant label
 classification (--gold, --pred, --negative): text, CSV, TSV, JSON lines or a JSON array, also .gz or - for
 standard input; rows are matched by id where both files have ids."""
 TRACK_FLAGS = ("track", "rel2id", "test")
+_READING = "How the predictions were read"
 
 
 def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -86,6 +76,9 @@ def add_score_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--train", metavar="FILE", help="training rows, for --breakdown seen")
     parser.add_argument("--json", metavar="FILE", help="write every number")
     parser.add_argument("--plots", metavar="DIR", help="write the figures")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with all of it, which needs no server and no network"
+    )
     parser.set_defaults(run=run_score)
     return parser
 
@@ -98,7 +91,7 @@ def run_score(arguments: argparse.Namespace) -> int:
         ValueError: Flags of labels and of tracks together, or too few; a broken file; what `score_track` or
             `f1_family` refuses.
     """
-    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "breakdown", "train")
+    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "train", "html")
     given = [f"--{name}" for name in of_tracks if getattr(arguments, name) is not None]
     if arguments.gold is not None:
         if given:
@@ -125,44 +118,51 @@ def run_score(arguments: argparse.Namespace) -> int:
         beta=arguments.beta,
         per_class=arguments.per_class,
     )
-    scores, prefixes = scored.scores, list(scored.signatures)
-    bounds = bounds_of_scored(scored)
-    shown = bounds if is_prose(arguments.format) else None  # a program that reads a cell wants one number
-    tables = [averages_by_truth(scores, bounds=shown), measures_table(scores, prefixes, bounds=shown)]
-    if arguments.per_class:
-        tables += [
-            classes_table(scores[f"{prefix}_per_class"], title=f"relation, {truth_name(prefix)}")
-            for prefix in prefixes
-        ]
-    notes = [*_notes(scored, arguments), *read.notes]
-    if read.false_alarms is not None:
-        tables.append(false_alarms_table(read.false_alarms))
-    scores = {**scores, **read.numbers}
+    _show(scored, _sections(scored, read.section, references, arguments), arguments)
+    return 0
+
+
+def _sections(
+    scored: ScoredTrack, read: Section | None, references: list[dict[str, Any]], arguments: argparse.Namespace
+) -> list[Section]:
+    """What is said of the system, as far as it is asked for and there is something to say."""
+    for_people = is_prose(arguments.format) or arguments.html is not None
+    sections = [scores_section(scored, ks=arguments.ks, for_people=for_people), read]
+    sections.append(calibration_section(scored, for_people=for_people))
     if arguments.breakdown is not None:
-        reasons = read_breakdown(scored, references, arguments)
-        scores = {**scores, "breakdown": reasons.numbers}
-        tables += reasons.tables
-        notes += reasons.notes
-    if bounds is not None:
-        scores = {**scores, "magt_bounds": bounds}
-        notes += [BOUNDS_NOTE, open_note(bounds)] if shown else []
-    print_scores(tables, notes, scores, arguments)
+        train = None if arguments.train is None else read_references(arguments.train)
+        sections.append(breakdown_section(scored, arguments.breakdown, references=references, train=train))
+    return [section for section in sections if section is not None]
+
+
+def _show(scored: ScoredTrack, sections: list[Section], arguments: argparse.Namespace) -> None:
+    """Print the sections, and write the files that the arguments name."""
+    tables = [table for section in sections for _, table in section.tables]
+    lines = [line for section in sections for line in section.lines]
+    for why, sentences in (group for section in sections for group in section.examples):
+        lines += [why, *(f"    {sentence}" for sentence in sentences)]
+    numbers = {name: value for section in sections for name, value in section.numbers.items()}
+    print_scores(tables, lines, numbers, arguments)
+    said_to = sys.stdout if is_prose(arguments.format) else sys.stderr
     if arguments.plots:
         from .figure_files import write_track_figures
 
         for path in write_track_figures(Path(arguments.plots), scored):
-            print(f"Figure: {path}", file=sys.stdout if is_prose(arguments.format) else sys.stderr)
-    return 0
+            print(f"Figure: {path}", file=said_to)
+    if arguments.html:
+        from .html_report import report_page
+
+        title = f"{Path(arguments.pred).name} on {arguments.track}"
+        write_text(arguments.html, report_page(title, sections, captioned_figures(scored)))
+        print(f"Page: {arguments.html}", file=said_to)
 
 
 @dataclass(frozen=True)
 class _System:
-    """The predictions of a system, and what is said about how they were read."""
+    """The predictions of a system, and what is said about how they were read, if anything."""
 
     predictions: Any
-    numbers: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    false_alarms: dict[str, Any] | None = None
+    section: Section | None = None
 
 
 def _read_system(
@@ -188,38 +188,19 @@ def _read_system(
         relations=relations,
         negative_relation=arguments.negative_relation,
     )
-    numbers, notes = fitted.report, report_lines(fitted.report)
+    lines = report_lines(fitted.report)
     if not negative_rows:
-        return _System(fitted.records, numbers, notes)
+        return _System(fitted.records, Section(_READING, lines=lines, numbers=fitted.report))
     alarms = false_alarms(
         [record for record in fitted.records if record[id_key] in bag_of],
         negative_relation=arguments.negative_relation,
         bags=list(bag_of.values()),
     )
     tested = [record for record in fitted.records if record[id_key] not in bag_of]
-    return _System(tested, {**numbers, "false_alarms": alarms}, [*notes, false_alarms_note(alarms)], alarms)
-
-
-def _notes(scored: ScoredTrack, arguments: argparse.Namespace) -> list[str]:
-    """Signatures, numbers of units and predictions, ranking measures, and what to type about twins."""
-    scores = scored.scores
-    lines = [f"{truth_name(prefix)}: {line}" for prefix, line in scored.signatures.items()]
-    lines += ["", *track_notes(scores), *_ranking_lines(scores, arguments.ks)]
-    if scores.get("num_twins") and arguments.by == "rows":
-        lines.append(f"{twins_note(scores)} To score each sentence once, type: --by sentences")
-    return lines
-
-
-def _ranking_lines(scores: dict[str, Any], ks: Sequence[int]) -> list[str]:
-    """The best recall and the ranking measures of each truth."""
-    lines = []
-    for prefix in scores["signatures"]:
-        parts = [
-            f"best micro recall with one relation a unit {percent(scores[f'{prefix}_max_single_recall'])}%"
-        ]
-        if f"{prefix}_auc" in scores:
-            parts.append(f"prevalence {number(scores[f'{prefix}_prevalence'])}")
-            parts += [f"{name} {number(scores[f'{prefix}_{key}'])}" for key, name in RANKING_NAMES.items()]
-            parts += [f"P@{k} {number(scores[f'{prefix}_precision_at_{k}'])}" for k in ks]
-        lines.append(f"{truth_name(prefix)}: {', '.join(parts)}.")
-    return lines
+    section = Section(
+        _READING,
+        [("False alarms", false_alarms_table(alarms))],
+        [*lines, false_alarms_note(alarms)],
+        numbers={**fitted.report, "false_alarms": alarms},
+    )
+    return _System(tested, section)

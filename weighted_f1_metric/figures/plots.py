@@ -66,6 +66,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _WIDTH, _HEIGHT = 6.4, 4.2  # inches: one column and a half of a paper at 10 pt text
 _PANEL_WIDTH = 4.2
+_LEGEND_COLUMNS = 4
 _COLUMN = 3.03  # inches: a column of the ACL's style
 
 
@@ -136,6 +137,18 @@ def line_style(number: int, *, markers: bool = False) -> dict[str, Any]:
     )
 
 
+def legend_below(figure: Figure, row: Sequence[Axes]) -> None:
+    """Draw one legend for all panels below them, off the curves: a series looks alike in each."""
+    named: dict[str, Any] = {}
+    for axes in row:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    columns = min(_LEGEND_COLUMNS, len(named))
+    figure.legend(
+        named.values(), named.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
+
+
 def display_label(name: str) -> str:
     """Return a name for a legend, in which matplotlib hides names like "_x" and reads "$" as maths."""
     return (" " if name.startswith("_") else "") + name.replace("$", r"\$")
@@ -177,7 +190,7 @@ def plot_class_weights(
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)
     whole_ticks(axes.xaxis)
-    axes.legend(title="scheme", frameon=False)
+    legend_below(figure, [axes])
     return figure
 
 
@@ -217,7 +230,7 @@ def plot_f1_by_support(
         names = list(zip(short, support.tolist(), f1[supported].tolist(), strict=True))
     axes.set_ylim(-0.03, 1.05)
     if len(counts) > 1:
-        axes.legend(frameon=False, loc="best")
+        legend_below(figure, [axes])
     elif len(names) <= max_names:
         write_names(axes, names)
     return figure
@@ -255,7 +268,7 @@ def plot_exponent_curve(
         )  # fmt: skip
     axes.set_xlim(0, 1.02)
     axes.margins(y=0.15)
-    axes.legend(frameon=False, loc="best")
+    legend_below(figure, [axes])
     return figure
 
 
@@ -324,5 +337,5 @@ def plot_averages(
             axes.errorbar(places, means, yerr=sd, fmt="none", ecolor=line["color"], capsize=3)
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names])
     axes.set_ylim(0, 1.02)
-    axes.legend(frameon=False, loc="best")
+    legend_below(figure, [axes])
     return figure

@@ -6,7 +6,7 @@ Reference: [A] Zhu et al. 2020 (COLING), Figures 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,15 @@ import numpy.typing as npt
 from ..ranking import PRCurve
 from ..units import truth_name
 from ..validation import quoted
-from .plots import check_filled, display_label, line_style, new_figure, new_panels, whole_ticks
+from .plots import (
+    check_filled,
+    display_label,
+    legend_below,
+    line_style,
+    new_figure,
+    new_panels,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +30,6 @@ if TYPE_CHECKING:
 
 _CURVE_POINTS = 1001
 _MOST_BANDS = 4  # of more systems the bands would hide the lines
-_LEGEND_COLUMNS = 4
 _MARKERS = 8
 
 Coverage = Mapping[str, float | None]
@@ -57,7 +64,7 @@ def plot_pr_curves(
         for name, runs in curves.items()
     }
     _draw_curves(axes, curves, labels, max_recall=max_recall, bands=True)
-    _legend_below(figure, [axes])
+    legend_below(figure, [axes])
     return figure
 
 
@@ -96,7 +103,7 @@ def plot_pr_panels(
         labels = {system: f"{system} (n = {len(runs)})" for system, runs in curves.items()}
         _draw_curves(axes, curves, labels, max_recall=reach, bands=len(curves) <= _MOST_BANDS)
         axes.axhline(prevalences[name], color="0.5", linewidth=1, linestyle=(0, (2, 2)))
-    _legend_below(figure, row)
+    legend_below(figure, row)
     return figure
 
 
@@ -124,7 +131,7 @@ def plot_relation_coverage(
     what = "relations with a correct candidate" if correct else "relations"
     figure, axes = new_figure(x="first K candidates", y=f"distinct {what}", title=title)
     _draw_coverage(axes, scores, num_relations=num_relations, correct=correct, name="scores")
-    axes.legend(frameon=False, loc="best")
+    legend_below(figure, [axes])
     return figure
 
 
@@ -155,7 +162,7 @@ def plot_coverage_panels(
         _draw_coverage(
             axes, scores, num_relations=num_relations, correct=name in correct, name=f"panels[{name!r}]"
         )
-    _legend_below(figure, row)
+    legend_below(figure, row)
     return figure
 
 
@@ -217,15 +224,3 @@ def _draw_coverage(
     axes.set_ylim(0, None if num_relations is None else 1.1 * num_relations)
     axes.set_xlim(left=0)
     whole_ticks(axes.yaxis)
-
-
-def _legend_below(figure: Figure, row: Sequence[Axes]) -> None:
-    """One legend for all panels: a system looks alike in each."""
-    named: dict[str, Any] = {}
-    for axes in row:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            named.setdefault(label, handle)
-    columns = min(_LEGEND_COLUMNS, len(named))
-    figure.legend(
-        named.values(), named.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )

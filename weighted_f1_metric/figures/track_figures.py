@@ -12,6 +12,7 @@ from ..ranking import PRCurve, pr_curve, ranking_measures
 from ..tables import average_names
 from ..track_statistics import TrackStatistics, truth_pairs
 from ..tracks import ScoredTrack
+from ..units import truth_name
 from ..unjudged.bounds import bounds_of_scored, mean_bounds
 from ..validation import check_choice
 from .plots import plot_averages, plot_class_weights, plot_f1_by_support
@@ -19,6 +20,16 @@ from .ranking_plots import plot_pr_curves, plot_relation_coverage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# What the figures of a track show, by the beginning of their names.
+# In the order of what matters to a reader.
+FIGURE_CAPTIONS = {
+    "averages": "F1 under each average",
+    "pr_curves": "Precision against recall",
+    "f1_by_support": "F1 of each class against its support",
+    "relation_coverage": "Relations among the first K candidates",
+    "class_weights": "What each class weighs under each average",
+}
 
 
 def track_curve(
@@ -120,4 +131,15 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
         figures["relation_coverage"] = plot_relation_coverage(
             coverage, num_relations=len(statistics.units.relations)
         )
+    return figures
+
+
+def captioned_figures(scored: ScoredTrack) -> dict[str, Figure]:
+    """Return caption -> figure of `draw_track_figures`, what matters most first; a caption says what is seen,
+    and of which truth."""
+    drawn, figures = draw_track_figures(scored), {}
+    for stem, caption in FIGURE_CAPTIONS.items():
+        for name in (name for name in drawn if name.startswith(stem)):
+            truth = truth_name(name.removeprefix(stem).removeprefix("_"))
+            figures[caption + (f", {truth}" if truth else "")] = drawn[name]
     return figures

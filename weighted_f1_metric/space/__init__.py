@@ -4,6 +4,7 @@
 """
 
 from ..table import percent
+from ..tables import interval
 from .example import EXAMPLE_SYSTEMS, example_predictions, example_track
 from .pages import (
     MAX_SESSIONS,
@@ -50,6 +51,7 @@ __all__ = [
     "example_track",
     "html_table",
     "in_page",
+    "interval",
     "lines_html",
     "message_box",
     "page_theme",

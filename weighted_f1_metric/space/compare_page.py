@@ -37,7 +37,10 @@ def compare_page(
     if names[0] == names[1]:
         raise UploadError(f"Both systems are called {names[0]!r}; give them different names.")
     compared = compare_runs(runs_a=_runs(files_a, names[0]), runs_b=_runs(files_b, names[1]))
-    tables = [table_html(table, name="comparison") for table in two_systems_tables(names, compared)]
+    tables = [
+        table_html(table, name="comparison", caption=f"{names[0]} and {names[1]}, {table.header[0]}")
+        for table in two_systems_tables(names, compared)
+    ]
     verdict = lines_html(two_systems_verdict(names, compared))
     numbers = {measure: comparison.to_json() for measure, comparison in compared.items()}
     link = download_link(

@@ -24,6 +24,8 @@ PAGE_CSS = """
   word-break: break-word !important; overflow: visible !important; }
 body:not(.dark) .prose .token.string { color: #3d5c00; }
 body:not(.dark) .prose .token { color: #1f2937; }
+/* Gradio's button for more files nests an input and has no name; Clear, and choose all files at once. */
+.icon-button[title="common.upload"] { display: none; }
 .nyt-page .scroll { overflow-x: auto; max-width: 100%; margin: .4rem 0 1rem; }
 .nyt-page table { border-collapse: collapse; margin: 0; width: auto; font-variant-numeric: tabular-nums; }
 .nyt-page table, .nyt-page thead, .nyt-page tr { border: 0 !important; }
@@ -39,6 +41,7 @@ body:not(.dark) .prose .token { color: #1f2937; }
   .nyt-page table[data-name="classes"] tr > :first-child { min-width: 10rem; }
 }
 .nyt-page.board th, .nyt-page.board td { padding: .3rem .5rem; }
+.nyt-page tbody th { font-weight: inherit; }
 .nyt-page tbody tr:hover { background: var(--background-fill-secondary); }
 .nyt-page h2 { margin: 1rem 0 .2rem; font-size: 1.05rem; }
 .nyt-page p.lead { font-size: 1.1rem; font-weight: 600; }
@@ -136,14 +139,14 @@ def html_table(
 
     Args:
         header: The heads of the columns.
-        rows: The cells of each row.
+        rows: The cells of each row; the first one is its head.
         caption: What the table shows, above it.
         name: Its `data-name`.
         sortable: A click on a head sorts the rows (see `PAGE_SCRIPT`).
         reference: Rows that stand below the others however these are sorted.
 
     >>> html_table(["class", "F1"], [["<b>", "50.00"]], name="t")[62:]
-    '<table data-name="t"><thead><tr><th scope="col">class</th><th scope="col">F1</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50.00</td></tr></tbody></table></div>'
+    '<table data-name="t"><thead><tr><th scope="col">class</th><th scope="col">F1</th></tr></thead><tbody><tr><th scope="row">&lt;b&gt;</th><td>50.00</td></tr></tbody></table></div>'
     """  # noqa: E501
     names = (html.escape(str(cell)) for cell in header)
     heads = (f'<button type="button">{cell}</button>' if sortable else cell for cell in names)
@@ -162,14 +165,15 @@ def html_table(
 
 def _row(cells: Sequence[object], kind: str = "") -> str:
     mark = f' class="{kind}"' if kind else ""
-    return f"<tr{mark}>" + "".join(f"<td>{_cell(cell)}</td>" for cell in cells) + "</tr>"
+    first, *rest = map(_cell, cells)
+    return f'<tr{mark}><th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>"
 
 
 def table_html(table: Table, *, name: str = "", caption: str = "") -> str:
     """Return a table of the metric as HTML, its notes below as paragraphs.
 
-    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-70:]
-    '<tr><td>a|b</td><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
+    >>> table_html(Table(["F1", "<a>"], [["a|b", "1"]], ["X & Y."]), name="t")[-78:]
+    '<th scope="row">a|b</th><td>1</td></tr></tbody></table></div><p>X &amp; Y.</p>'
     """
     return html_table(table.header, table.rows, name=name, caption=caption) + lines_html(table.notes)
 
@@ -244,6 +248,8 @@ def page_theme() -> Any:
         body_text_color_subdued="*neutral_600",
         body_text_color_subdued_dark="*neutral_300",
         color_accent="*primary_700",
+        link_text_color="*primary_700",
+        link_text_color_dark="*primary_300",
         checkbox_label_background_fill_selected="*primary_700",
         checkbox_label_background_fill_selected_dark="*primary_700",
         block_label_text_color="*neutral_700",
@@ -255,6 +261,7 @@ def page_theme() -> Any:
         button_primary_background_fill="*primary_700",
         button_primary_background_fill_hover="*primary_800",
         button_primary_background_fill_dark="*primary_700",
+        button_primary_background_fill_hover_dark="*primary_800",
         button_primary_text_color="white",
         button_primary_text_color_dark="white",
     )

@@ -15,11 +15,20 @@ from ..commands.prediction_files import read_predictions, read_references, read_
 from ..counts import ClassCounts, class_counts
 from ..family import f1_family
 from ..figures.plots import plot_class_weights, plot_f1_by_support
-from ..figures.track_figures import draw_track_figures
+from ..figures.track_figures import FIGURE_CAPTIONS, captioned_figures
 from ..table import percent
-from ..tables import RANKING_NAMES, averages_by_truth, track_notes, twins_note
-from ..tracks import ScoredTrack, scored_track
+from ..tables import (
+    BOUNDS_NOTE,
+    RANKING_NAMES,
+    averages_by_truth,
+    bounded,
+    open_note,
+    track_notes,
+    twins_note,
+)
+from ..tracks import scored_track
 from ..units import truth_name
+from ..unjudged.bounds import bounds_of_scored
 from ..validation import quoted
 from ..weighting import AVERAGES
 from .example import NEGATIVE_RELATION
@@ -36,13 +45,6 @@ MAX_LABEL_LENGTH = 200
 # The page lists so many classes; the downloads hold all.
 MAX_CLASS_ROWS = 100
 MEASURES = ("precision", "recall", "f1")
-FIGURE_CAPTIONS = {
-    "averages": "F1 under each average",
-    "class_weights": "What each class weighs under each average",
-    "f1_by_support": "F1 of each class against its support",
-    "pr_curves": "Precision against recall",
-    "relation_coverage": "Relations among the first K candidates",
-}
 
 
 def labels_page(
@@ -139,23 +141,37 @@ def track_page(
     notes = track_notes(scores)
     if scores.get("num_twins") and by == "rows":
         notes.append(f"{twins_note(scores)} To score each sentence once, choose: by sentences.")
+    bounds = bounds_of_scored(scored)
+    if bounds is not None:
+        scores = {**scores, "magt_bounds": bounds}
+        notes += [BOUNDS_NOTE, open_note(bounds)]
     best = "magt" if "magt" in prefixes else prefixes[0]
-    micro, macro = (percent(scores[f"{best}_{average}_f1"]) for average in ("micro", "macro"))
+    micro, macro = (
+        percent(scores[f"{best}_{average}_f1"]) + bounded(bounds, f"{average}_f1")
+        for average in ("micro", "macro")
+    )
     parts = [
         _lead(f"{truth_name(best)}: micro F1 {micro}, macro F1 {macro}"),
-        table_html(averages_by_truth(scores), name="averages", caption="F1 under each truth"),
+        table_html(averages_by_truth(scores, bounds=bounds), name="averages", caption="F1 under each truth"),
         lines_html(notes),
     ]
     if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
     for prefix in prefixes:
         table = [
-            [average, *(percent(scores[f"{prefix}_{average}_{name}"]) for name in MEASURES)]
+            [
+                average,
+                *(
+                    percent(scores[f"{prefix}_{average}_{name}"])
+                    + bounded(bounds if prefix == "magt" else None, f"{average}_{name}")
+                    for name in MEASURES
+                ),
+            ]
             for average in (*AVERAGES, "macro_all")
         ]
         title = truth_name(prefix)
-        header = ["in percent", "precision", "recall", "F1"]
-        parts.append(_details(f"Precision and recall under {title}", html_table(header, table, name=prefix)))
+        header, caption = ["in percent", "precision", "recall", "F1"], f"Precision and recall under {title}"
+        parts.append(_details(caption, html_table(header, table, name=prefix, caption=caption)))
         parts.append(_classes_html(scores[f"{prefix}_per_class"], f"Per class under {title}"))
     tables = {
         prefix: {
@@ -169,7 +185,7 @@ def track_page(
         for prefix in prefixes
     }
     parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
-    return Page(_page(parts), partial(_track_pictures, scored))
+    return Page(_page(parts), partial(captioned_figures, scored))
 
 
 def _negative(name: str, labels: Set[str]) -> tuple[str | None, list[str]]:
@@ -229,7 +245,8 @@ def _classes_html(per_class: Mapping[Any, Mapping[str, Any]], title: str, *, is_
         [label, *(percent(own[name]) for name in MEASURES), own["support"], own["predicted"]]
         for label, own in ordered[:MAX_CLASS_ROWS]
     ]
-    table = html_table(["class", "precision", "recall", "F1", "support", "predicted"], rows, name="classes")
+    header = ["class", "precision", "recall", "F1", "support", "predicted"]
+    table = html_table(header, rows, name="classes", caption=title)
     left = len(ordered) - len(rows)
     more = f"<p>{left:,} more are in the downloads.</p>" if left else ""
     return _details(title, table + more, is_open=is_open)
@@ -244,7 +261,8 @@ def _ranking_html(scores: Mapping[str, Any]) -> str:
     rows = [
         [truth_name(prefix), *(percent(scores[f"{prefix}_{key}"]) for key in names)] for prefix in prefixes
     ]
-    return _details("Ranking", html_table(["in percent", *names.values()], rows, name="ranking"))
+    header = ["in percent", *names.values()]
+    return _details("Ranking", html_table(header, rows, name="ranking", caption="Ranking"))
 
 
 def _signature_html(lines: Mapping[str, str]) -> str:
@@ -279,12 +297,3 @@ def _label_figures(counts: ClassCounts) -> dict[str, Figure]:
         FIGURE_CAPTIONS["class_weights"]: plot_class_weights(counts),
         FIGURE_CAPTIONS["f1_by_support"]: plot_f1_by_support({"": counts}),
     }
-
-
-def _track_pictures(scored: ScoredTrack) -> dict[str, Figure]:
-    pictures = {}
-    for name, figure in draw_track_figures(scored).items():
-        stem = next(key for key in FIGURE_CAPTIONS if name.startswith(key))
-        truth = truth_name(name.removeprefix(stem).removeprefix("_"))
-        pictures[FIGURE_CAPTIONS[stem] + (f", {truth}" if truth else "")] = figure
-    return pictures

@@ -129,6 +129,10 @@ def in_page(function: Callable[..., Page]) -> Callable[..., Page]:
     return page
 
 
+# Pictures that stand open; more of them would hide what matters.
+NUM_SHOWN = 2
+
+
 def drawn(page: Page) -> str:
     """Return the pictures of a page as HTML; one page is drawn at a time, and a failure becomes a message."""
     try:
@@ -137,7 +141,16 @@ def drawn(page: Page) -> str:
     except Exception:
         LOGGER.exception("the pictures failed")
         return message_box("The pictures could not be drawn; the numbers above are complete.", error=True)
-    return f'<div class="nyt-page"><div class="figures">{"".join(pictures)}</div></div>' if pictures else ""
+    if not pictures:
+        return ""
+    shown, rest = ("".join(part) for part in (pictures[:NUM_SHOWN], pictures[NUM_SHOWN:]))
+    parts = f'<div class="figures">{shown}</div>'
+    if rest:
+        parts += (
+            f"<details><summary>{len(pictures) - NUM_SHOWN} more pictures</summary>"
+            f'<div class="figures">{rest}</div></details>'
+        )
+    return f'<div class="nyt-page">{parts}</div>'
 
 
 def _words(error: Exception, arguments: list[Any]) -> str:

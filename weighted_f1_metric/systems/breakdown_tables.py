@@ -72,22 +72,23 @@ def slices_table(name: str, slices: Mapping[str, Mapping[str, Any]], *, measure:
     return Table([*header, "costliest confusion"], rows)
 
 
-def example_lines(examples: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Return the sentences to look at, a line each under a line that says why.
+def example_groups(examples: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[tuple[str, list[str]]]:
+    """Return the sentences to look at, each group with a line that says why.
 
     Args:
         examples: What `examples_of_scored` returns.
     """
-    lines = []
-    for one in examples["confusions"]:
-        lines.append(f"{one['gold']} taken for {one['predicted']}, {one['num_units']:,} units:")
-        lines += map(_example, one["examples"])
-    for one in examples["refused"]:
-        lines.append(f"{one['relation']} predicted and refused by people, {one['num_units']:,} units:")
-        lines += map(_example, one["examples"])
-    return lines
+    groups = [
+        (f"{one['gold']} taken for {one['predicted']}, {one['num_units']:,} units:", one)
+        for one in examples["confusions"]
+    ]
+    groups += [
+        (f"{one['relation']} predicted and refused by people, {one['num_units']:,} units:", one)
+        for one in examples["refused"]
+    ]
+    return [(why, list(map(_example, one["examples"]))) for why, one in groups]
 
 
 def _example(example: Mapping[str, Any]) -> str:
     score = "" if example["score"] is None else f" ({example['score']:.3f})"
-    return f"    {example['instance_id']}{score}: {example['sentence']}"
+    return f"{example['instance_id']}{score}: {example['sentence']}"

@@ -45,6 +45,7 @@ def test_short_flags_print_table_signatures_and_twins(files, rows, capsys):
     )
     written = json.loads((folder / "out" / "scores.json").read_text())
     bounds = written.pop("magt_bounds")
+    assert set(written.pop("calibration")) == {"dsgt", "magt", "magt_ds_scope"}
     assert written == expected
     own = magt_bounds(track="sent2sent", references=rows, predictions=predictions, relations=RELATIONS)
     assert bounds == json.loads(json.dumps(own))

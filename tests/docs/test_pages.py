@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +21,14 @@ from tests.hub_server import HubServer
 
 PAGES = (
     "README.md",
-    *("docs/load.md", "docs/score.md", "docs/compare.md", "docs/unjudged.md", "docs/fine-tune.md"),
+    *(
+        "docs/load.md",
+        "docs/score.md",
+        "docs/labels.md",
+        "docs/compare.md",
+        "docs/unjudged.md",
+        "docs/fine-tune.md",
+    ),
     *("docs/own-corpus.md", "docs/publish.md", "docs/systems-and-results.md"),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -162,6 +168,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_extras_that_the_pages_install_are_there() -> None:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = re.findall(r"\.\[([\w,]+)\]", "\n".join(block.text for block in blocks()))
     assert named

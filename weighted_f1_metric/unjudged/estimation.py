@@ -574,8 +574,8 @@ def _not_estimable(population: Population, sample: Sample, averages: Mapping[str
     Micro sums counts over the relations, so it leans on none of them, only on all together. Beside relations
     with few judged pairs there are those without a yes so far: whether they have support is not known, which
     matters where even a support of 1 has weight (macro), or a score (macro_all: the sample says 0, without an
-    error, and nyt_h_shaped has a system of which 62 % of the intervals then held the value). Where units are drawn, few means a support below
-    that of five units of the stratum with the greatest weight.
+    error, and of one system of nyt_h_shaped only 62 % of the intervals then held the value). Where units are
+    drawn, few means a support below that of five units of the stratum with the greatest weight.
     """
     support = np.split(population.sums, len(COUNTS))[COUNTS.index("ds_gold")]
     judged = population.tells[sample.item].sum(axis=0)

@@ -104,6 +104,8 @@ def test_the_averages_of_the_example_disagree(example):
     magt = compared["magt_micro_f1"]
     assert magt.difference < 0 < compared["magt_macro_f1"].difference
     assert "the averages disagree on who is better" in page.html
+    assert "same test data, new seeds" in page.html
+    assert "below about 2.3 sds" in page.html  # of three runs a system
     table = next(rows for rows in (cells(page, "comparison"),) if rows[0][0].startswith("DSGT"))
     dsgt = compared["dsgt_micro_f1"]
     assert table[1][:2] == ["careful (n = 3)", f"{100 * dsgt.mean_a:.1f} ± {100 * dsgt.sd_a:.1f}"]

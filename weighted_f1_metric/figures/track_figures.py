@@ -131,9 +131,8 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
         covered = track_coverage(statistics, prefix)
         if found and covered is not None:
             curves[prefix], coverage[prefix] = found, covered
-    worth = {
-        prefix: own for prefix in statistics.truths if (own := calibration(statistics, prefix)) is not None
-    }
+    known = {prefix: calibration(statistics, prefix) for prefix in statistics.truths}
+    worth = {prefix: one for prefix, one in known.items() if one is not None}
     if any(one.bins for one in worth.values()):
         figures["reliability"] = plot_reliability(worth)
     if worth:

@@ -246,7 +246,9 @@ def test_confusions_and_examples():
             "instance_id": f"i{n}", "bag_id": f"b{n}", "relation": relation, "bag_label": label,
             "sentence": f"Ann {n} saw Bonn .", "head": {"word": "Ann"}, "tail": {"word": "bonn"},
         }
-        for n, (relation, label) in enumerate([("r0", "yes"), ("r0", "yes"), ("r1", "no"), ("r2", "yes"), ("r1", "yes")])
+        for n, (relation, label) in enumerate(
+            [("r0", "yes"), ("r0", "yes"), ("r1", "no"), ("r2", "yes"), ("r1", "yes")]
+        )
     ]  # fmt: skip
     said = ["r1", "r1", "r1", "NA", "r1"]
     predictions = [

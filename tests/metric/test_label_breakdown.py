@@ -19,7 +19,7 @@ def test_a_part_scores_as_its_rows_alone():
     for one in found["support"].values():
         rows = [row for row, label in enumerate(GOLD) if label in one["classes"]]
         columns = {"predictions": [PRED[row] for row in rows], "references": [GOLD[row] for row in rows]}
-        expected = f1_family(**columns, labels=["a", "b", "c", "d", "e"], negative_label="O")
+        expected = f1_family(**columns, labels=["O", "a", "b", "c", "d", "e"], negative_label="O")
         assert one["num_rows"] == len(rows)
         assert one["scores"] == expected
         assert set(one["intervals"]) <= set(expected)

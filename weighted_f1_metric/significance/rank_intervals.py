@@ -12,6 +12,7 @@ Neighbourhoods and Academic Achievement across Countries" (the step-down procedu
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from ..track_statistics import resolve_truths, statistics_of_units
 from ..tracks import track_signatures
 from ..unit_predictions import read_unit_predictions
 from ..units import read_units
-from ..validation import check_choice, check_real
+from ..validation import check_choice, check_real, quoted
 from ..weighting import AVERAGES, Average, named_averages
 from .bag_counts import IntArray, label_matrices, track_matrix
 from .joint_counts import FloatArray, JointCounts, RunCounts, mean_over_runs, runs_of
@@ -413,10 +414,18 @@ def _chosen(measures: Sequence[str] | None, observed: Mapping[str, Any], beta: f
 
 
 def _alike(names: list[str], differ: Mapping[str, IntArray]) -> list[str]:
-    """Return a note for systems that count alike on every bag, under every truth."""
-    total = sum(differ.values())
-    pairs = np.argwhere(np.triu(np.asarray(total) == 0, 1))
-    return [f"{names[i]} and {names[j]} count alike on every bag; are they the same file?" for i, j in pairs]
+    """Return a note for each group of systems that count alike on every bag, under every truth, and warn."""
+    alike = np.asarray(sum(differ.values())) == 0
+    groups = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in alike)
+    notes = [
+        f"{quoted((names[place] for place in group), limit=len(names))} count alike on every bag; are they "
+        "the same file?"
+        for group in groups
+        if len(group) > 1
+    ]
+    for note in notes:
+        warnings.warn(note, stacklevel=4)
+    return notes
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,9 +75,7 @@ def label_breakdown(
             "negative_label": negative_label,
         }
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # of measures that are often undefined: they get no interval below
+            warnings.simplefilter("ignore")  # what is often undefined gets no interval below
             drawn = bootstrap_interval(**columns, seed=seed, n_resamples=n_resamples).intervals
         slices[part] = {
             "num_rows": len(rows),

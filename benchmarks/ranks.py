@@ -186,7 +186,8 @@ def run_variance(options: argparse.Namespace) -> None:
     units, runs, systems = 400, 4, 4
     print(
         f"Shares of the variance of one run in percent: known / mean over {options.worlds} worlds of "
-        f"{systems} systems x {runs} seeds, {units} rows.\n"
+        f"{systems} systems x {runs} seeds, {units} rows. An "
+        "estimate is not below 0, so that the mean for a small part lies above it.\n"
     )
     print("| sd of the seeds' shift | seeds | bags | seeds x bags | variance x 10^4 |")
     print("| --- | ---: | ---: | ---: | ---: |")

@@ -347,6 +347,8 @@ def test_names_that_look_alike_are_one_name(name):
         "example: careful",
         "a\u0302\u0303\u0304",
         "\u200b",
+        "n" * 61,
+        "",
     ],
 )
 def test_names_that_are_refused(name):

@@ -50,7 +50,7 @@ def test_the_last_token_knows_every_word_and_padding_changes_nothing(
     alone = {name: value[1:2, : lengths[1]] if name in ("input_ids", "attention_mask") else value[1:2]
              for name, value in batch.items()}  # fmt: skip
     torch.testing.assert_close(model(**alone).logits, scores[1:2], rtol=1e-4, atol=1e-5)
-    for position in (0, int(lengths[1]) - 2):
+    for position in (0, int(lengths[1]) - 1):
         ids = alone["input_ids"].clone()
         ids[0, position] = (ids[0, position] + 1) % 50
         assert not torch.equal(model(**{**alone, "input_ids": ids}).logits, scores[1:2])

@@ -1,4 +1,4 @@
-# Everything a fresh machine with Python >= 3.11 and make needs. `make demo` and `make test` set themselves up.
+# Everything a fresh machine with Python >= 3.10 and make needs. `make demo` and `make test` set themselves up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,8 +6,11 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 OLD_VENV ?= .venv-old
 OLD_STAMP := $(OLD_VENV)/.installed
+LOWEST_PYTHON ?= $(shell python3.10 -c "import sys; print(sys.executable)" 2>/dev/null || echo $(PYTHON))
+LOWEST_VENV ?= .venv-lowest
+LOWEST_STAMP := $(LOWEST_VENV)/.installed
 
-.PHONY: demo test test-quick test-registry check test-old-datasets bench clean
+.PHONY: demo test test-quick test-registry check test-old-datasets test-lowest bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,10 +45,22 @@ test-old-datasets: $(OLD_STAMP) $(STAMP)  ## the same rows on the last major tha
 	$(BIN)/python -m pytest tests/dataset/test_majors.py -k exported
 	$(OLD_VENV)/bin/python -m pytest $(addprefix tests/dataset/test_,majors.py bags.py loading.py bad_input.py sources.py)
 
+$(LOWEST_STAMP): constraints-lowest.txt pyproject.toml
+	$(LOWEST_PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_VENV)/bin/python -m pip install --quiet -c constraints-lowest.txt -e . pytest hypothesis scikit-learn
+	touch $@
+
+# Families of tests that touch each library: arrays, statistics, Arrow, datasets, evaluate, cards.
+LOWEST_TESTS := $(addprefix tests/metric/test_,family.py golden.py tracks.py ranking.py evaluate_module.py requirements.py) \
+  tests/metric/significance/test_comparison.py $(addprefix tests/dataset/test_,majors.py script.py) \
+  tests/dataset/corpus_tools/test_conversion.py tests/cards/test_cards.py
+test-lowest: $(LOWEST_STAMP)  ## metric, data set and cards on the oldest versions that pyproject.toml allows
+	$(LOWEST_VENV)/bin/python -m pytest $(LOWEST_TESTS)
+
 bench: $(STAMP)  ## the benchmarks that need no data: metric, mentions, dataset (nothing else should run)
 	$(BIN)/python -m benchmarks.metric
 	$(BIN)/python -m benchmarks.mentions
 	$(BIN)/python -m benchmarks.dataset
 
 clean:
-	rm -rf $(VENV) $(OLD_VENV) demo-output build *.egg-info
+	rm -rf $(VENV) $(OLD_VENV) $(LOWEST_VENV) demo-output build *.egg-info

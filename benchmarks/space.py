@@ -100,7 +100,8 @@ def upload_to_table(url: str, num_rows: int) -> None:
     bodies = {"p.jsonl": lines(predictions), "test.json": lines(references), "rel2id.json": lines([rel2id])}
     start = time.perf_counter()
     files = [upload(url, name, body) for name, body in bodies.items()]
-    events = call(url, "score_track", ["sent2sent", *files, "NA", "rows", "error", False])
+    options = ["NA", "rows", "error", False, "", "", "", None, False]
+    events = call(url, "score_track", ["sent2sent", *files, *options])
     seconds = time.perf_counter() - start
     megabytes = sum(map(len, bodies.values())) / 1e6
     right = shown(events, "dodrans", expected)

@@ -21,12 +21,13 @@ from hub_cards import (
     publish,
     run_command,
 )
-from nyt_h_dataset import licence_metadata
 from weighted_f1_metric import write_text
 
 from .report.model_card import (
     Licence,
     combined_licence,
+    data_licence,
+    data_name,
     figure_paths,
     hub_dataset,
     hub_name,
@@ -99,8 +100,8 @@ def inherited_licence(results: Mapping[str, Any], dataset_id: str | None = None)
     dataset = dataset_id or hub_dataset(results)
     if dataset is not None and (found := licence_of(dataset, repo_type="dataset")):
         named[f"the data {dataset}"] = {"license": found}
-    elif results["data"]["name"] == "nyt_h":
-        named["the data NYT-H"] = licence_metadata(synthetic=results["data"].get("synthetic", False))
+    elif results["data"]["name"] == "nyt_h" and (licence := data_licence(results["data"])):
+        named[f"the data {data_name(results['data'])}"] = licence
     base = hub_name(results["arguments"]["model_name_or_path"] or "")
     if base is not None and (found := licence_of(base, repo_type="model")):
         named[f"the encoder {base}"] = {"license": found}
@@ -156,7 +157,7 @@ def stage_run(
 def finished_on(run: Path) -> str:
     """Return the day on which the results were written, ISO 8601 (UTC)."""
     written = (run / RESULTS).stat().st_mtime
-    return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()  # noqa: UP017
+    return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()
 
 
 def best_seed(results: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import huggingface_hub
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
@@ -406,8 +407,13 @@ def _notes(changes: Changes, *, private: bool, public: bool) -> tuple[str, ...]:
 # HfApi repeats commits and uploads itself, not `create_repo` or `repo_info`; `http_backoff` takes no call.
 def _tried(call: Callable[[], Result], *, what: str, api: HfApi, waits: Sequence[float]) -> Result:
     """The result of `call`, tried again after faults of the Hub; what stays wrong becomes a HubError."""
-    import httpx2  # comes with huggingface_hub since version 2; staging and cards work without
-
+    try:
+        import httpx2  # what huggingface_hub speaks with since version 2; staging and cards work without
+    except ImportError as error:
+        raise HubError(
+            f"cannot {what}: pushing needs huggingface_hub 2 or newer, and {huggingface_hub.__version__} is "
+            'installed: pip install "nyt-h[hub]".'
+        ) from error
     for wait in (*waits, None):
         try:
             return call()

@@ -107,7 +107,7 @@ class CachedResults:
             LOGGER.exception("the results could not be read")
             self._mark_old()
         else:
-            self._reading = Reading(records, datetime.datetime.now(datetime.timezone.utc))  # noqa: UP017
+            self._reading = Reading(records, datetime.datetime.now(datetime.timezone.utc))
         with self._lock:
             if self._future is future:
                 self._future = None

@@ -104,7 +104,7 @@ def scored_submission(
     digest = (
         digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
     )
-    now = datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017
+    now = datetime.datetime.now(datetime.timezone.utc)
     key = hashlib.sha256(f"{shown}\n{digest}".encode()).hexdigest()[:8]
     record = {
         "id": f"{now:%Y%m%dT%H%M%S}-{track}-{key}",

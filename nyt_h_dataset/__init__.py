@@ -4,7 +4,7 @@ Every row keeps both labels, the distant one and the human answer, and says wher
 mentioned.
 """
 
-from .about import is_synthetic
+from .about import is_synthetic, read_about
 from .card.benchmark import BENCHMARK_TASKS
 from .card.text import licence_metadata
 from .corpus_tools.annotation import Agreement, Judged, cohen_kappa, merge_answers, write_sheet
@@ -60,6 +60,7 @@ __all__ = [
     "merge_answers",
     "merge_judgments",
     "opennre_rows",
+    "read_about",
     "same_words",
     "semeval_blocks",
     "semeval_row",

@@ -27,7 +27,7 @@ from .corpus_tools.sampling import ALLOCATIONS, STRATA
 from .download import download_nyt_h
 from .mentions import POLICIES
 from .sample.sample import SIZES, write_sample
-from .schema import NA_CHOICES, NEGATIVE_RELATION, UNKNOWN_RELATION_CHOICES
+from .schema import IRREGULAR_CHOICES, NA_CHOICES, NEGATIVE_RELATION, UNKNOWN_RELATION_CHOICES
 
 
 def _column(text: str) -> tuple[str, str]:
@@ -354,6 +354,7 @@ def _staged(arguments: argparse.Namespace, out: str | os.PathLike[str], **option
         bag_key=arguments.bag_key,
         mention_policy=arguments.mention_policy,
         unknown_relation=arguments.unknown_relation,
+        irregular=arguments.irregular,
         figures=not arguments.no_figures,
         overwrite=arguments.overwrite,
         cache_dir=arguments.cache_dir,
@@ -421,6 +422,12 @@ def _add_export_options(command: argparse.ArgumentParser) -> None:
         choices=UNKNOWN_RELATION_CHOICES,
         default="error",
         help="what becomes of a relation that rel2id.json lacks",
+    )
+    command.add_argument(
+        "--irregular",
+        choices=IRREGULAR_CHOICES,
+        default="error",
+        help="what becomes of repeated instance ids and of types that are null",
     )
     command.add_argument("--no_figures", action="store_true", help="leave out the pictures (and matplotlib)")
 

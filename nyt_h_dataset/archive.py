@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import os
 import platform
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -54,7 +56,8 @@ def unpack(archive: Path, cache_dir: str | os.PathLike[str]) -> Path:
             a device, or no data files of NYT-H in it.
         OSError: `cache_dir` cannot be written to, or the disk is full.
     """
-    target = Path(os.path.abspath(os.path.expanduser(cache_dir))) / _CACHE_FOLDER / _content_key(archive)
+    cache = Path(os.path.abspath(os.path.expanduser(cache_dir))) / _CACHE_FOLDER
+    target = cache / _hexdigest(archive, xxhash.xxh3_128())
     if not _is_whole(target):
         temporary = target.parent / f"{_TEMPORARY}.{platform.node()}.{os.getpid()}.{uuid.uuid4().hex}"
         try:
@@ -141,9 +144,17 @@ def check_archive(archive: Path) -> None:
             pass
 
 
-def _content_key(archive: Path) -> str:
-    digest = xxhash.xxh3_128()
-    with open(archive, "rb") as file:
+def file_sha256(path: Path) -> str:
+    """Return the file's SHA-256, 64 hex digits.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return _hexdigest(path, hashlib.sha256())
+
+
+def _hexdigest(path: Path, digest: Any) -> str:
+    with open(path, "rb") as file:  # hashlib.file_digest came with Python 3.11
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()

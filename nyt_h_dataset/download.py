@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .archive import check_archive
+from .archive import check_archive, file_sha256
 from .schema import ARCHIVE_NAME, HOMEPAGE
 
 DRIVE_ID = "1my4W7O-ioCYWRiP6VCbgGfXTzgdrDep0"
@@ -151,8 +150,7 @@ def _checked(path: Path, expected: str | None, *, was_there: bool) -> DownloadIn
         check_archive(path)
     except ValueError as error:
         raise ValueError(f"{error}{removed} {by_hand(path.parent)}") from error
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = file_sha256(path)
     if expected is not None and found != expected.lower():
         raise ValueError(f"{path} has the SHA-256 {found}, not {expected.lower()}.{removed}")
     return DownloadInfo(path, found, path.stat().st_size, was_there)

@@ -1,16 +1,18 @@
-"""Instance ids are unique over all data files: the registry that notices one that comes twice (pure)."""
+"""Instance ids are unique over all data files: what notices one that comes twice, or makes it unique."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .record_lines import RecordError
-from .records import Block, Shard, each_record, shards
+from .records import Block, Shard, each_record, read_blocks, shards
 from .schema import NEGATIVE_RELATION
 
 
@@ -20,12 +22,28 @@ class RecordFile(NamedTuple):
     path: str
     array: bool = False
     is_empty: bool = False
+    null_types: bool = False
 
     def shards(self, number: int, *, shard_bytes: int = 1 << 26) -> list[Shard]:
         """Return the shards of the file, which has the place `number` among its kind."""
         if self.is_empty:
             return []
-        return shards(self.path, number, array=self.array, shard_bytes=shard_bytes)
+        found = shards(self.path, number, array=self.array, shard_bytes=shard_bytes)
+        return [shard._replace(null_types=self.null_types) for shard in found]
+
+    def places(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the offset (as `Block.offset` counts) and the object of every record that can be read."""
+        if self.array:
+            yield from enumerate(record for _, record in each_record(self.path, array=True))
+            return
+        offset = 0
+        with open(self.path, "rb") as file:
+            for line in file:
+                with contextlib.suppress(ValueError, RecursionError):
+                    record = json.loads(line.decode("utf-8-sig" if not offset else "utf-8"))
+                    if isinstance(record, dict):
+                        yield offset, record
+                offset += len(line)
 
 
 @dataclass
@@ -47,6 +65,60 @@ class _Scope:
         return number != self.without and (self.whole in (None, number) or not negative)
 
 
+def _scopes(na_set: int | None) -> list[_Scope]:
+    return [_Scope()] if na_set is None else [_Scope(without=na_set), _Scope(whole=na_set)]
+
+
+class RepeatedIds:
+    """Makes repeated instance ids unique: in the order of files the second record with the id X is X|2."""
+
+    def __init__(self, files: Sequence[RecordFile], *, na_set: int | None = None) -> None:
+        """Look for ids that come more than once; the arguments are those of `IdRegistry`.
+
+        Raises:
+            RecordError: a fault in a file.
+        """
+        self._scopes, self._na_set = _scopes(na_set), na_set
+        blocks = [
+            block.columns["instance_id"]
+            for number, file in enumerate(files)
+            for shard in file.shards(number)
+            for block in read_blocks(shard)
+        ]
+        ids = pa.chunked_array([chunk for column in blocks for chunk in column.chunks], pa.string())
+        counts = pc.value_counts(ids)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+        # id -> number of the file, offset in it, and whether the relation is NA, of each of its records.
+        self._places: dict[str, list[tuple[int, int, bool]]] = {name: [] for name in twice.to_pylist()}
+        for number, file in enumerate(files if self._places else ()):
+            for offset, record in file.places():
+                if (found := record.get("instance_id")) in self._places:
+                    negative = record.get("relation") == NEGATIVE_RELATION
+                    self._places[found].append((number, offset, negative))
+
+    def made_unique(self, block: Block) -> tuple[Block, int]:
+        """Return the block with unique ids, and how many of them were changed."""
+        if not self._places:
+            return block, 0
+        number, ids = block.shard.number, block.columns["instance_id"].to_pylist()
+        scope = self._scopes[-1 if number == self._na_set else 0]
+        seen: dict[str, int] = {}
+        for row, name in enumerate(ids):
+            if name not in self._places:
+                continue
+            if name not in seen:
+                before = (number, block.offset)
+                seen[name] = sum(
+                    scope.holds(place[0], place[2]) for place in self._places[name] if place[:2] < before
+                )
+            seen[name] += 1
+            if seen[name] > 1:
+                ids[row] = f"{name}|{seen[name]}"
+        num_changed = pc.sum(pc.not_equal(block.columns["instance_id"], pa.chunked_array([ids]))).as_py() or 0
+        columns = block.columns.set_column(0, "instance_id", pa.chunked_array([ids], pa.string()))
+        return block._replace(columns=columns), num_changed
+
+
 class IdRegistry:
     """Remembers which `instance_id` were read; one that comes twice is an error, across files too.
 
@@ -63,7 +135,7 @@ class IdRegistry:
         """
         self._files = files
         self._places: set[tuple[int, int]] = set()
-        self._scopes = [_Scope()] if na_set is None else [_Scope(without=na_set), _Scope(whole=na_set)]
+        self._scopes = _scopes(na_set)
 
     def add(self, block: Block) -> None:
         """Note the ids of `block`; they are compared when enough new ones are there, or with `check`.
@@ -117,7 +189,7 @@ class IdRegistry:
                 first_at[found] = place
         return (
             f"duplicate `instance_id` {instance_id!r}: {both} ({total} records in all repeat an id). Ids "
-            "must be unique over all files; remove or rename the repeated records."
+            "must be unique over all files; rename the repeated records, or pass irregular='repair'."
         )
 
     def _ids_of(self, scope: _Scope) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ def load_nyt_h(
     bag_key: str = "pair",
     mention_policy: str = "first",
     unknown_relation: str = "error",
+    irregular: str = "error",
     split: str | Sequence[str] | None = None,
     streaming: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -71,6 +72,9 @@ def load_nyt_h(
         mention_policy: where there are several mentions, the pair that is complete "first", or the "closest".
         unknown_relation: a relation that rel2id.json lacks is an "error", becomes "na", or its rows "drop";
             the counts are logged while the cache is built.
+        irregular: instance ids that repeat (over all files) and types that are null are an "error", or are
+            loaded ("repair"): in the order of the files the second record with the id X becomes ``X|2``, such
+            a type becomes "", and the numbers are logged. The files are then read once more beforehand.
         split: one split, or a slice such as "train[:10%]"; of several, a list of datasets comes back.
         streaming: read the files on the fly, without a cache (IterableDataset). Bags need their whole split
             in memory before the first comes. The rows of train come in another order than from the cache: NA
@@ -107,6 +111,7 @@ def load_nyt_h(
         bag_key=bag_key,
         mention_policy=mention_policy,
         unknown_relation=unknown_relation,
+        irregular=irregular,
     )
     several = isinstance(split, list | tuple)
     wanted: list[Any] = list(split) if several else [split]  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ from .folder import (
     read_relations,
 )
 from .folding import fold
-from .instance_ids import IdRegistry, RecordFile
+from .instance_ids import IdRegistry, RecordFile, RepeatedIds
 from .instances import instance_table
 from .mentions import locate
 from .record_lines import NytHError, RecordError
@@ -98,8 +98,9 @@ def _cache_faults(cache_dir: str | None, data_dir: object) -> Iterator[None]:
 class NytH(datasets.ArrowBasedBuilder):
     """Builder of NYT-H; splits train, validation, test and na.
 
-    `unknown_relations` counts the rows that `unknown_relation` changed or dropped while this object built the
-    cache in one process (empty when the cache was there).
+    `unknown_relations` counts the rows that `unknown_relation` changed or dropped, `repairs` what `irregular`
+    repaired ("repeated ids", "null types"), while this object built the cache in one process (empty when the
+    cache was there). Rows that two splits have count once.
 
     >>> NytH(config_name="sentence", data_dir=None)
     Traceback (most recent call last):
@@ -121,10 +122,13 @@ class NytH(datasets.ArrowBasedBuilder):
         An archive is unpacked into the cache first.
         """
         self.unknown_relations: Counter[str] = Counter()
+        self.repairs: Counter[str] = Counter()
+        self._repeated: RepeatedIds | None = None
         self._extra_keys: set[str] = set()
         self._counted: set[Shard] = set()
+        self._repaired_places: set[tuple[int, int]] = set()
         self._num_proc = 1
-        for option in ("na", "bag_key", "mention_policy", "unknown_relation"):
+        for option in ("na", "bag_key", "mention_policy", "unknown_relation", "irregular"):
             # `datasets` would take None for the default.
             if option in kwargs and kwargs[option] is None:
                 raise ValueError(f"`{option}` must be a string; got None.")
@@ -153,7 +157,12 @@ class NytH(datasets.ArrowBasedBuilder):
         files, portions = self._files(folder, streams=streams)
         na_set = OLDER_RECORD_FILES.index(OLDER_NA) if is_older_release(folder) else None
         self._ids = IdRegistry(files, na_set=na_set)
-        if self._num_proc > 1:
+        if self.config.irregular == "repair":
+            try:
+                self._repeated = RepeatedIds(files, na_set=na_set)
+            except RecordError as error:
+                raise DataError(str(error)) from error
+        elif self._num_proc > 1:
             self._compare_ids(files, IdRegistry(files, na_set=na_set))
         # A list is what several processes share out among them; a bag needs its whole split, hence a tuple.
         kind = tuple if self.config.name == "bag" else list
@@ -178,7 +187,13 @@ class NytH(datasets.ArrowBasedBuilder):
         lines = names == RECORD_FILES
         empty = {name for name in about_of(folder).empty_files if not paths[name].stat().st_size}
         files = [
-            RecordFile(str(paths[name]), not lines and is_array(paths[name]), name in empty) for name in names
+            RecordFile(
+                str(paths[name]),
+                array=not lines and is_array(paths[name]),
+                is_empty=name in empty,
+                null_types=self.config.irregular == "repair",
+            )
+            for name in names
         ]
         # A bag needs its whole split; in a stream its rows are read as they lie, and the bags mixed.
         size = _STREAMED_BYTES if streams and self.config.name != "bag" else _SHARD_BYTES
@@ -235,7 +250,13 @@ class NytH(datasets.ArrowBasedBuilder):
         schema = sentence_features(relations).arrow_schema
         for part in parts:
             unknown: Counter[str] = Counter()
+            repairs: Counter[str] = Counter()
             for block in read_ahead(read_blocks(part)):
+                if self._repeated is not None:
+                    block, num_ids = self._repeated.made_unique(block)
+                    if (part.number, block.offset) not in self._repaired_places:
+                        repairs += Counter({"repeated ids": num_ids, "null types": block.num_null_types})
+                    self._repaired_places.add((part.number, block.offset))
                 self._ids.add(block)
                 self._report_extra_keys(block.extra_keys, part.path)
                 table, unknown_here = instance_table(
@@ -249,6 +270,15 @@ class NytH(datasets.ArrowBasedBuilder):
                 if table.num_rows:
                     yield f"{part.number}:{block.offset}", table
             self._report_unknown(unknown, part)
+            if repairs:
+                self.repairs += repairs
+                logger.warning(
+                    "%s: %d instance ids that were there before got a number (X|2), and %d entity types that "
+                    'were null became "".',
+                    part.path,
+                    repairs["repeated ids"],
+                    repairs["null types"],
+                )
         self._ids.check()
 
     def _bag_tables(self, parts: Sequence[Shard], *, mixed: bool) -> Iterator[tuple[str, pa.Table]]:

@@ -22,10 +22,11 @@ class RecordError(NytHError, ValueError):
     """A fault in a data file; the message says where it is and what to do."""
 
 
-def check_line(raw: bytes, where: str) -> tuple[list[Any], list[str]]:
+def check_line(raw: bytes, where: str, *, null_types: bool = False) -> tuple[list[Any], list[str]]:
     """Return the values of one line, COLUMNS then SPAN_COLUMNS, and the keys that are not known.
 
-    `where` is ``file:line`` for the messages.
+    `where` is ``file:line`` for the messages; with `null_types` a type that is null, or not there, is kept as
+    None.
 
     Raises:
         RecordError: not UTF-8, not exactly one JSON object, a key missing or there twice, a value that is not
@@ -40,11 +41,13 @@ def check_line(raw: bytes, where: str) -> tuple[list[Any], list[str]]:
     Traceback (most recent call last):
     nyt_h_dataset.record_lines.RecordError: test.json:1: the key `tail` is missing; the record has ...
     """
-    return check_record(decode_line(raw, where), where)
+    return check_record(decode_line(raw, where), where, null_types=null_types)
 
 
-def check_record(record: dict[str, Any], where: str) -> tuple[list[Any], list[str]]:
-    """Return the values of one record, COLUMNS then SPAN_COLUMNS, and the keys that are not known.
+def check_record(
+    record: dict[str, Any], where: str, *, null_types: bool = False
+) -> tuple[list[Any], list[str]]:
+    """Return the values of one record as `check_line` does, COLUMNS then SPAN_COLUMNS, and unknown keys.
 
     Raises:
         RecordError: a key is missing, a value is not a string, an id is empty.
@@ -58,7 +61,13 @@ def check_record(record: dict[str, Any], where: str) -> tuple[list[Any], list[st
             raise RecordError(f"{where}: `{entity}` must be an object; got {kind(inner)}.")
         extra += [f"{entity}.{key}" for key in inner if key not in (*ENTITY_KEYS, *SPAN_KEYS)]
         spans += [_offset(inner, key, f"{entity}.{key}", where) for key in SPAN_KEYS]
-        values += [_text(inner, key, f"{entity}.{key}", where) for key in ENTITY_KEYS]
+        for key in ENTITY_KEYS:
+            if key == "type" and key in inner and inner[key] is None and not null_types:
+                raise RecordError(
+                    f"{where}: `{entity}.type` must be a string; got null. irregular='repair' takes it."
+                )
+            is_null = null_types and key == "type" and inner.get(key) is None
+            values.append(None if is_null else _text(inner, key, f"{entity}.{key}", where))
     for key, value in zip(("instance_id", "bag_id"), values, strict=False):
         if not value:
             raise RecordError(f"{where}: `{key}` is empty; every record needs one.")

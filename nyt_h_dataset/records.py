@@ -181,7 +181,7 @@ class Shard(NamedTuple):
     """The lines of a file that begin in the bytes [start, end); `number` is the file's place in order.
 
     `array`: the file is a JSON array, all of it. `kept`: which of its rows, by relation ("all", "positive",
-    "negative").
+    "negative"). `null_types`: an entity's type may be null, and is then "".
     """
 
     path: str
@@ -190,18 +190,21 @@ class Shard(NamedTuple):
     number: int
     array: bool = False
     kept: str = ALL_ROWS
+    null_types: bool = False
 
 
 class Block(NamedTuple):
     """A run of records: flat columns (COLUMNS, SPAN_COLUMNS), keys that were kept out, where it begins.
 
     `offset` is the byte at which the run begins; in an array, the index of its first record.
+    `num_null_types`: how many types were null.
     """
 
     columns: pa.Table
     extra_keys: tuple[str, ...]
     shard: Shard
     offset: int
+    num_null_types: int = 0
 
     def where(self, row: int) -> str:
         """Return ``file:line`` of a row of this block."""
@@ -369,7 +372,7 @@ def _array_blocks(shard: Shard, rows: int = 10_000) -> Iterator[Block]:
     items = array_items(shard.path)
     offset = 0
     while batch := list(islice(items, rows)):
-        checked = [check_record(item.record, item.where) for item in batch]
+        checked = [check_record(item.record, item.where, null_types=shard.null_types) for item in batch]
         yield _block(checked, shard, offset)
         offset += len(batch)
 
@@ -379,7 +382,19 @@ def _block(checked: list[tuple[list[Any], list[str]]], shard: Shard, offset: int
     extra = dict.fromkeys(key for _, keys in checked for key in keys)
     values = zip(*(record for record, _ in checked), strict=True) if checked else [()] * len(_TYPES)
     arrays = [pa.array(column, kind) for column, kind in zip(values, _TYPES.values(), strict=True)]
-    return Block(pa.table(arrays, names=list(_TYPES)), tuple(extra), shard, offset)
+    columns, num_null_types = _without_null_types(pa.table(arrays, names=list(_TYPES)), shard)
+    return Block(columns, tuple(extra), shard, offset, num_null_types)
+
+
+def _without_null_types(columns: pa.Table, shard: Shard) -> tuple[pa.Table, int]:
+    """The columns with "" for a type that is null, where the shard may have such, and how many there were."""
+    found = 0
+    for name in (f"{entity}.type" for entity in ENTITIES):
+        if shard.null_types and (num_null := columns[name].null_count):
+            found += num_null
+            place = columns.schema.get_field_index(name)
+            columns = columns.set_column(place, name, columns[name].fill_null(""))
+    return columns, found
 
 
 def _parse(data: bytes, shard: Shard, offset: int) -> Block:
@@ -398,9 +413,9 @@ def _parse(data: bytes, shard: Shard, offset: int) -> Block:
         if table is not None and table.num_rows == num_lines:
             extra_keys = _extra_keys(table.schema)
             if not (extra_keys and (b"NaN" in data or b"Inf" in data)):
-                columns = _flatten(table)
+                columns, num_null_types = _without_null_types(_flatten(table), shard)
                 if all(columns[name].null_count == 0 for name in COLUMNS) and not _has_empty_id(columns):
-                    return Block(columns, extra_keys, shard, offset)
+                    return Block(columns, extra_keys, shard, offset, num_null_types)
     return _parse_lines(data, shard, offset)
 
 
@@ -408,7 +423,11 @@ def _parse_lines(data: bytes, shard: Shard, offset: int) -> Block:
     with open(shard.path, "rb") as file:
         first_line = _count_lines(file, offset) + 1
     lines = enumerate(data.split(b"\n"), start=first_line)
-    checked = [check_line(raw, f"{shard.path}:{number}") for number, raw in lines if raw.strip()]
+    checked = [
+        check_line(raw, f"{shard.path}:{number}", null_types=shard.null_types)
+        for number, raw in lines
+        if raw.strip()
+    ]
     return _block(checked, shard, offset)
 
 

@@ -64,6 +64,8 @@ CONFIGS = ("sentence", "bag")
 # What `na` adds to train_nonna.json in the train split.
 NA_CHOICES = {"sampled": (NA_TRAIN,), "all": (NA_TRAIN, NA_REST), "none": ()}
 UNKNOWN_RELATION_CHOICES = ("error", "na", "drop")
+# What is done with repeated instance ids and with types that are null.
+IRREGULAR_CHOICES = ("error", "repair")
 
 
 # Which rows of a file a split takes.

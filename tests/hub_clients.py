@@ -77,16 +77,20 @@ answer = [answer, printed.getvalue().splitlines()]
 """
 
 
-def run_client(code: str, given: Any, *, environment: Mapping[str, str], folder: Path) -> Any:
+def run_client(
+    code: str, given: Any, *, environment: Mapping[str, str], folder: Path, python: str = sys.executable
+) -> Any:
     """What `code` leaves in `answer`, run in `folder` with `given`; a failing client shows its errors."""
     whole = f"{BLOCK}{GIVEN}{code}\nprint(json.dumps(answer))"
-    command = [sys.executable, "-I", "-c", whole, json.dumps(given)]
+    command = [python, "-I", "-c", whole, json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, env=dict(environment), cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run_command(*words: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def run_command(
+    *words: str, environment: Mapping[str, str], python: str = sys.executable
+) -> subprocess.CompletedProcess[str]:
     """One of our own commands (`python -m ...`) against the Hub, from the root of the project."""
-    command = [sys.executable, "-m", *words]
+    command = [python, "-m", *words]
     return subprocess.run(command, capture_output=True, text=True, env=dict(environment), cwd=ROOT)

@@ -236,7 +236,7 @@ def unit_records(
     rows_of_unit: dict[str, list[dict[str, Any]]] = {}
     for values in zip(*(rows[column] for column in REFERENCE_KEYS), sentences, strict=True):
         row = dict(zip((*REFERENCE_KEYS, "sentence"), values, strict=True))
-        row["sentence"] = row["sentence"] if isinstance(row["sentence"], str) else None
+        row["sentence"] = row["sentence"] if isinstance(row["sentence"], str) else ""  # as if blank
         rows_of_unit.setdefault(row[key], []).append(row)
     ids = wanted[key]
     repeated = repeated_ids(ids)

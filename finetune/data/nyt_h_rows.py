@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from .hub_rows import column_paths, split_records
 from .relation_rows import RelationData, relation_data
@@ -15,7 +15,7 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         FileNotFoundError: The folder or a file is not there.
         ValueError: A file is broken, or a split is empty.
     """
-    from nyt_h_dataset import NEGATIVE_RELATION, is_synthetic, load_nyt_h
+    from nyt_h_dataset import NEGATIVE_RELATION, load_nyt_h, read_about
 
     loaded = load_nyt_h(data_dir, "sentence")
     wanted = ("train", "validation", "test", *(("na",) if with_na else ()))
@@ -30,4 +30,7 @@ def read_nyt_h(data_dir: str, *, with_na: bool = False) -> RelationData:
         label_names=tuple(loaded["test"].features["relation"].names),
         negative_relation=NEGATIVE_RELATION,
     )
-    return replace(data, is_synthetic=is_synthetic(data_dir))
+    about = read_about(data_dir)
+    # NYT-H itself, and the sample, come without a list of what was done to them.
+    own = asdict(about) if about.steps else None
+    return replace(data, is_synthetic=about.is_synthetic, about=own)

@@ -91,6 +91,8 @@ class RelationData:
         groups: Label name -> group for direction-aware scores, None where labels have no direction.
         notes: What a reader of the results should know about the reading, a sentence each.
         is_synthetic: Whether a program made the text, as `nyt_h_dataset.write_sample` does.
+        about: What a corpus in NYT-H's format says of itself (`nyt_h_dataset.about.About`); None for NYT-H
+            and other data.
     """
 
     name: str
@@ -100,6 +102,7 @@ class RelationData:
     groups: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
     is_synthetic: bool = False
+    about: Mapping[str, Any] | None = None
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:

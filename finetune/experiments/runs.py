@@ -192,7 +192,7 @@ def _start(
             stderr=subprocess.STDOUT,
             env={**workers[worker], "PYTHONUNBUFFERED": "1"},
             pass_fds=(lock,),
-            process_group=0,  # so that a launcher is stopped with all of its processes
+            start_new_session=True,  # so that a launcher is stopped with all of its processes
             preexec_fn=_ends_with_parent(),
         )
     return _Child(run, process, worker, time.monotonic())

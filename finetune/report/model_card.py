@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hub_cards import ModelScore, as_code, as_text, eval_results_yaml, markdown_table, model_card, model_index
-from nyt_h_dataset import BENCHMARK_TASKS
+from nyt_h_dataset import BENCHMARK_TASKS, licence_metadata
 from nyt_h_dataset import CITATION as NYT_H_CITATION
 from weighted_f1_metric import BOUNDS_NOTE, open_note, percent
 
@@ -37,6 +37,37 @@ TRUTHS = {
 }
 # Arguments whose values are places on one machine.
 _PLACES = ("data_dir", "output_dir", "model_name_or_path", "dataset_name")
+
+
+def data_name(data: Mapping[str, Any]) -> str:
+    """Return what the data of a run are called; a corpus of one's own by the name that it gives itself.
+
+    >>> data_name({"name": "nyt_h"}), data_name({"name": "nyt_h", "about": {"name": "Reef"}})
+    ('NYT-H', 'Reef')
+    """
+    if about := data.get("about"):
+        return about["name"] or "a corpus of its owner"
+    return DATA_NAMES.get(data["name"], data["name"])
+
+
+def data_licence(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the licence of NYT-H, or of a corpus in its format, as metadata of a card; empty if unnamed."""
+    about = data.get("about")
+    if data.get("synthetic") or not about:
+        return licence_metadata(synthetic=data.get("synthetic", False))
+    named = about["licence"]
+    if not named or re.fullmatch(r"[a-z][a-z0-9.-]*", named):
+        return {"license": named} if named else {}
+    return {"license": "other", "license_name": slug(named)}
+
+
+def slug(text: str) -> str:
+    """Return a text in small letters, with hyphens.
+
+    >>> slug("My Corpus (2)")
+    'my-corpus-2'
+    """
+    return "-".join(re.findall(r"\w+", text.lower()))
 
 
 def hub_name(name: str) -> str | None:
@@ -192,7 +223,7 @@ def pictures_text(figures: Sequence[str]) -> str:
 def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
     """Return which data, and what encoding did to their rows."""
     data, revision = results["data"], results["arguments"].get("dataset_revision")
-    where = f"{_code(dataset)} on the Hub" if dataset else as_text(DATA_NAMES.get(data["name"], data["name"]))
+    where = f"{_code(dataset)} on the Hub" if dataset else as_text(data_name(data))
     at = f", revision {_code(revision)}" if revision else ""
     rows = [
         [
@@ -206,6 +237,9 @@ def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
     if results["track"] == "bag2bag":
         fate = "are left out of training and have no say in their bags; a bag without others is scored as"
     notes = "".join(f" {note[0].upper()}{note[1:]}." for note in data["notes"])
+    if about := data.get("about"):
+        notes += f" Test judged by: {about['judged'] or 'not stated'}."
+        notes += "".join(f" {step[0].upper()}{step[1:]}." for step in about["steps"])
     return (
         f"{where}{at}, fingerprint {_code(data['fingerprint'])}.\n\n{markdown_table(header, rows)}\n\n"
         f"Rows without both entities {fate} {_code(data['negative_relation'])}.{notes.replace('<', '&lt;')}"
@@ -241,7 +275,13 @@ def limits_text(results: Mapping[str, Any]) -> str:
             'A "no" of the annotators says that the distant relation is not expressed. Other relations were '
             "not judged and count as wrong under MAGT.",
         ]
-    lines.append("It was trained on English text; names and facts are those of its sources and their time.")
+    if results["data"].get("about"):
+        # What language the corpus is in, nobody said.
+        lines.append("Names and facts are those of its sources and their time.")
+    else:
+        lines.append(
+            "It was trained on English text; names and facts are those of its sources and their time."
+        )
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -327,7 +367,8 @@ def run_card(
     """
     encoder = encoder_name(results)
     synthetic = bool(results["data"].get("synthetic"))
-    data = DATA_NAMES.get(results["data"]["name"], results["data"]["name"])
+    about = results["data"].get("about")
+    data = data_name(results["data"])
     data = f"{data} (synthetic sample)" if synthetic else data
     title = f"{encoder} on {data}, {results['track']}" if results["echo"] else f"{encoder} on {data}"
     dataset = dataset_id or hub_dataset(results)
@@ -344,7 +385,7 @@ def run_card(
     ]
     base = hub_name(results["arguments"]["model_name_or_path"] or "")
     metadata = {
-        "language": ["en"],
+        **({} if about and not synthetic else {"language": ["en"]}),
         **(licence.metadata if licence else {}),
         "library_name": "transformers",
         # Not text-classification: its pipeline and widget take a text alone, and this model needs two spans.
@@ -357,7 +398,7 @@ def run_card(
             model_name=repo_id.split("/")[-1] if repo_id != PLACEHOLDER else encoder,
             task=_TASK,
             dataset={
-                "type": dataset or results["data"]["name"],
+                "type": dataset or (slug(data_name(results["data"])) if about else results["data"]["name"]),
                 "name": data,
                 "config": data_config(results),
                 "split": "test",
@@ -367,7 +408,9 @@ def run_card(
             scores=[*model_scores(results), *model_scores(results, seed)],
         ),
     }
-    cited = NYT_H_CITATION if results["echo"] else ""
+    cited = "" if about or synthetic or not results["echo"] else NYT_H_CITATION
+    if about and about["citation"]:
+        cited = about["citation"].strip() + "\n"
     return model_card(
         metadata=metadata,
         values={

@@ -215,6 +215,7 @@ def run_results(run: Run, done: list[SeedResult]) -> dict[str, Any]:
             "negative_relation": data.negative_relation,
             "notes": list(data.notes),
             "synthetic": data.is_synthetic,
+            "about": data.about,
             "splits": dict(run.prepared.counts),
         },
         "max_length": run.prepared.source.max_length,

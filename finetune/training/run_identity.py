@@ -54,8 +54,11 @@ def file_fingerprint(path: str) -> str:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"the file {path} is not there.")
+    digest = hashlib.sha256()
     with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()[:16]
 
 
 STARTED = "run.json"

@@ -57,6 +57,7 @@ def export_nyt_h(
     bag_key: str = "pair",
     mention_policy: str = "first",
     unknown_relation: str = "error",
+    irregular: str = "error",
     figures: bool = True,
     overwrite: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -73,8 +74,8 @@ def export_nyt_h(
     kinds keep their order. The folder appears as a whole or not at all.
 
     Args:
-        data_dir: as for `load_nyt_h`, like `na`, `bag_key`, `mention_policy`, `unknown_relation`, `cache_dir`
-            and `num_proc`.
+        data_dir: as for `load_nyt_h`, like `na`, `bag_key`, `mention_policy`, `unknown_relation`,
+            `irregular`, `cache_dir` and `num_proc`.
         out: the folder to write; new or empty.
         figures: draw the pictures (needs matplotlib, the extra `plots`).
         overwrite: replace an earlier export; a folder with anything else in it is refused all the same.
@@ -104,6 +105,7 @@ def export_nyt_h(
                 bag_key=bag_key,
                 mention_policy=mention_policy,
                 unknown_relation=unknown_relation,
+                irregular=irregular,
                 cache_dir=cache_dir,
                 num_proc=num_proc,
             )

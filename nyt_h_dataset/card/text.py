@@ -130,7 +130,7 @@ def card_text(
             "sections": [{"title": title, "body": body.strip()} for title, body in sections],
             "licence": _licence(about, is_nyt_h),
             "homepage": HOMEPAGE if is_nyt_h else "",
-            "citation": CITATION.strip() if is_nyt_h else "",
+            "citation": CITATION.strip() if is_nyt_h else (about.citation or "").strip(),
         },
     )
 

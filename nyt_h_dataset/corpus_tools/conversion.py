@@ -176,7 +176,7 @@ def convert_corpus(
 
 def _share(bag_id: str, seed: int) -> float:
     """A number in [0, 1) that looks random and depends on the pair and the seed alone."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}:{bag_id}".encode(), digest_size=8).digest()) / 2**64
+    return int.from_bytes(hashlib.blake2b(f"{seed}:{bag_id}".encode(), digest_size=8).digest(), "big") / 2**64
 
 
 def _check_sizes(num_rows: Mapping[str, int], converter: _Converter, drawn: bool) -> None:

@@ -11,6 +11,7 @@ import pytest
 from nyt_h_dataset import NytH, load_nyt_h, mention_counts
 from nyt_h_dataset.card.export import export_nyt_h
 
+from .conftest import make_record
 from .test_sources import write_older_release
 
 COLUMNS = [
@@ -181,6 +182,47 @@ def test_unknown_relations_become_na_or_are_dropped_and_counted(folder, cache, c
     assert builder.unknown_relations == {"/no/such": 2}
 
 
+def repeated(folder):
+    """The id of test's first row four times over two files, and two types that are null."""
+    test, train = folder.records["test.json"], folder.records["na_train.json"]
+    test += [make_record("TEST#0", bag_label="no"), make_record("TEST#0", bag_label="yes")]
+    train += [make_record("TEST#0", "NA"), make_record("NATRAIN#9", "NA")]
+    train[1]["head"]["type"] = test[3]["tail"]["type"] = None
+    folder.write()
+
+
+REPEATED = {
+    "train": ["TRAIN#0", "TRAIN#1", "NATRAIN#0", "TEST#0", "NATRAIN#9"],
+    "test": ["TEST#0|2", "TEST#1", "TEST#0|3", "TEST#0|4"],
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"streaming": True}, {"num_proc": 2}], ids=str)
+def test_repeated_ids_and_null_types_are_repaired_when_asked_for(folder, cache, caplog, options):
+    repeated(folder)
+    with pytest.raises(ValueError, match=r"'TEST#0'.*3 records in all|`head.type` .* got null"):
+        load_nyt_h(folder.path, cache_dir=cache)
+    if "streaming" not in options:
+        options["cache_dir"] = cache
+    data = load_nyt_h(folder.path, irregular="repair", **options)
+    for split, expected in REPEATED.items():
+        found = list(data[split])
+        assert [row["instance_id"] for row in found] == expected
+        assert sum(not row[entity]["type"] for row in found for entity in ("head", "tail")) == 1
+    assert [row["instance_id"] for row in data["na"]] == [*REPEATED["train"][2:], "NAREST#0", "NAREST#1"]
+    if "num_proc" not in options:
+        assert "test.json: 3 instance ids" in caplog.text
+        assert "na_train.json: 0 instance ids that were there before got a number (X|2), and 1" in caplog.text
+
+
+def test_repairs_are_counted_once(folder, cache):
+    """Though na_train.json has a part in train and in na."""
+    repeated(folder)
+    builder = NytH(data_dir=str(folder.path), cache_dir=str(cache), irregular="repair")
+    builder.download_and_prepare()
+    assert builder.repairs == {"repeated ids": 3, "null types": 2}
+
+
 def test_extra_keys_are_kept_out_and_reported_once(folder, cache, caplog):
     for records in folder.records.values():
         for record in records:
@@ -290,7 +332,7 @@ def test_several_splits_come_as_a_list(folder, cache, config, streaming):
             load_nyt_h(folder.path, config, split=split, **options)
 
 
-@pytest.mark.parametrize("option", ["na", "bag_key", "mention_policy", "unknown_relation"])
+@pytest.mark.parametrize("option", ["na", "bag_key", "mention_policy", "unknown_relation", "irregular"])
 def test_none_is_no_value_of_an_option(folder, cache, option):
     for call in (load_nyt_h, lambda path, **kwargs: NytH(data_dir=str(path), **kwargs)):
         with pytest.raises(ValueError, match=option):
@@ -337,3 +379,13 @@ def test_the_folder_that_the_authors_code_reads_loads(folder, cache, tmp_path, d
     # Beside the release that it was made of, the release counts.
     shutil.copytree(train, folder.path / "train")
     assert ids(load_nyt_h(folder.path, cache_dir=cache)["na"]) == ["NATRAIN#0", "NAREST#0", "NAREST#1"]
+
+
+def test_the_older_release_shares_ids_by_design_and_nothing_is_repaired(folder, cache):
+    path = write_older_release(folder, folder.root / "older")
+    builder = NytH(data_dir=str(path), na="all", cache_dir=str(cache), irregular="repair")
+    builder.download_and_prepare()
+    assert builder.repairs == {}
+    plain = load_nyt_h(path, na="all", cache_dir=cache)
+    for split, rows in builder.as_dataset().items():
+        assert rows[:] == plain[split][:]

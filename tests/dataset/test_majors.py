@@ -128,20 +128,43 @@ def test_the_loading_script(source, cache, config, bag_key, streaming):
 
 
 @pytest.mark.skipif(MAJOR >= 4, reason="loading scripts are for datasets before 4")
-def test_the_loading_script_needs_no_installed_package(source, tmp_path):
+def test_the_loading_script_needs_no_installed_package_and_writes_nothing_beside_it(source, tmp_path):
     """A fresh process in which our package cannot be imported, and a relative path to the data."""
     code = (
         "import datasets, json, sys; sys.modules['nyt_h_dataset'] = None\n"
         "data = datasets.load_dataset('./nyt_h_dataset', data_dir=sys.argv[1], trust_remote_code=True,"
         " cache_dir='cache')\n"
+        "stream = datasets.load_dataset('./nyt_h_dataset', 'bag', data_dir=sys.argv[1], streaming=True,"
+        " trust_remote_code=True, cache_dir='cache'); next(iter(stream['train']))\n"
         "print(json.dumps({name: len(split) for name, split in data.items()}))"
     )
     shutil.copytree(PACKAGE, tmp_path / "nyt_h_dataset", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(source, tmp_path / "data")
+    before = files_beside_the_cache(tmp_path)
     run = subprocess.run(
         [sys.executable, "-c", code, "data"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert json.loads(run.stdout.splitlines()[-1]) == {"train": 220, "validation": 40, "test": 90, "na": 100}
+    assert files_beside_the_cache(tmp_path) == before
+
+
+def files_beside_the_cache(root):
+    """What Python and the cache write is theirs."""
+    names = {path.relative_to(root) for path in root.rglob("*")}
+    return {name for name in names if name.parts[0] != "cache" and "__pycache__" not in name.parts}
+
+
+@pytest.mark.parametrize(("config", "bag_key"), CONFIGS[:2])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_nothing_is_written_beside_the_package(source, cache, config, bag_key, streaming):
+    before = files_beside_the_cache(PACKAGE), set(os.listdir(source.parent)), set(os.listdir(source))
+    loaded = load_nyt_h(source, config, streaming=streaming, cache_dir=cache)
+    next(iter(loaded["train"]))
+    assert (
+        files_beside_the_cache(PACKAGE),
+        set(os.listdir(source.parent)),
+        set(os.listdir(source)),
+    ) == before
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,30 @@ from safetensors.numpy import load_file
 from finetune.push import main, stage_run
 from finetune.report.results import read_results
 from nyt_h_dataset import load_nyt_h
+from tests.forked_commands import forked_python
 from tests.hub_clients import LOAD_MODEL, RUN_BLOCKS, run_client, run_command
 from tests.hub_server import READER, TOKEN, HubServer
 
 REPO = "tester/relations"
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "metrics.json", "predictions.jsonl")
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[HubServer]:
+    with HubServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def environment(hub: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return hub.environment(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def python(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Its libraries are imported once and know this Hub."""
+    with forked_python(tmp_path_factory.mktemp("python"), environment) as program:
+        yield str(program)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +56,11 @@ def run(two_seeds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_arrives_and_is_loaded_back(hub: HubServer, run: Path, sample: Path, tmp_path: Path) -> None:
-    environment = hub.environment(tmp_path / "home")
+def test_what_arrives_and_is_loaded_back(
+    hub: HubServer, environment: dict[str, str], python: str, run: Path, sample: Path, tmp_path: Path
+) -> None:
     words = ("--run", str(run), "--repo_id", REPO, "--seed", "148", "--dataset_repo_id", "tester/nyt-h")
-    done = run_command("finetune.push", *words, environment=environment)
+    done = run_command("finetune.push", *words, environment=environment, python=python)
     assert done.returncode == 0, done.stderr
     assert f"to {hub.url}/{REPO} (private), commit " in done.stdout
     files = hub.files("models", REPO)
@@ -84,20 +104,22 @@ def test_what_arrives_and_is_loaded_back(hub: HubServer, run: Path, sample: Path
         for name in ("magt_micro_f1", "magt_dodrans_f1", "magt_macro_all_f1")
     }
 
-    again = run_command("finetune.push", *words, environment=environment)
+    again = run_command("finetune.push", *words, environment=environment, python=python)
     assert "Nothing to do" in again.stdout
-    check_loaded_back(run, sample, card.content, environment=environment, folder=tmp_path)
+    check_loaded_back(run, sample, card.content, environment=environment, folder=tmp_path, python=python)
 
 
 def check_loaded_back(
-    run: Path, sample: Path, card: str, *, environment: dict[str, str], folder: Path
+    run: Path, sample: Path, card: str, *, environment: dict[str, str], folder: Path, python: str
 ) -> None:
     """Strangers get the weights, the predictions of the run, and the code in the card works for them."""
     rows = load_nyt_h(sample, split="test", cache_dir=folder / "cache")
     records = [{name: row[name] for name in ("instance_id", "sentence", "head", "tail")} for row in rows]
     blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     asked = {"repo_id": REPO, "records": records, "blocks": blocks}
-    found, printed = run_client(LOAD_MODEL + RUN_BLOCKS, asked, environment=environment, folder=folder)
+    found, printed = run_client(
+        LOAD_MODEL + RUN_BLOCKS, asked, environment=environment, folder=folder, python=python
+    )
 
     digest = hashlib.sha256()
     for name, weight in sorted(load_file(run / "seed-148" / "model.safetensors").items()):
@@ -124,22 +146,28 @@ def read_jsonl(path: Path) -> list[dict]:
 
 
 def test_push_at_the_end_of_a_run(
-    hub: HubServer, sample: Path, tmp_path: Path, words_for: Callable[..., list[str]]
+    hub: HubServer,
+    environment: dict[str, str],
+    python: str,
+    sample: Path,
+    tmp_path: Path,
+    words_for: Callable[..., list[str]],
 ) -> None:
-    out = tmp_path / "run"
-    words = [*words_for(sample, out, "--max_steps", "1"), "--push_to_hub", "--hub_model_id", REPO]
-    refused = run_command("finetune", *words, environment=hub.environment(tmp_path / "a", READER))
+    out, repo = tmp_path / "run", "tester/at-the-end"
+    words = [*words_for(sample, out, "--max_steps", "1"), "--push_to_hub", "--hub_model_id", repo]
+    reader = environment | {"HF_TOKEN": READER}
+    refused = run_command("finetune", *words, environment=reader, python=python)
     assert refused.returncode == 2
     assert "this account may not write there" in refused.stderr
     assert f"The run is finished; push it with `python -m finetune.push --run {out}" in refused.stderr
     assert (out / "results.json").is_file()
-    assert ("models", REPO) not in hub.state.repositories
-    done = run_command("finetune", *words, environment=hub.environment(tmp_path / "b"))
+    assert ("models", repo) not in hub.state.repositories
+    done = run_command("finetune", *words, environment=environment, python=python)
     assert done.returncode == 0, done.stderr
     assert "finished before" in done.stdout  # nothing is trained again for the sake of a push
-    assert {*MODEL_FILES, "README.md", "results.json"} <= set(hub.files("models", REPO))
-    assert len(hub.history("models", REPO)) == 2
-    assert hub.api().model_info(REPO).private
+    assert {*MODEL_FILES, "README.md", "results.json"} <= set(hub.files("models", repo))
+    assert len(hub.history("models", repo)) == 2
+    assert hub.api().model_info(repo).private
     assert not [path for path in out.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
 
 

@@ -204,6 +204,13 @@ def half(rows=HALF, **options):
     [
         (None, "design"),
         ({"strata": []}, "drawn"),
+        ({"strata": ["born_in"], "drawn": TWO}, "number 0"),
+        ({"strata": [{"name": "born_in"}], "drawn": TWO}, "size"),
+        ({"strata": [1, 2], "drawn": []}, "number 0"),
+        (design([("born_in", 4, 2)], [("i0",)]), "number 0"),
+        (design([("born_in", 4, 2)], [TWO[0], (["i1"], "born_in")]), "number 1"),
+        (design([("born_in", 4, 2), ("born_in", 4, 2)], TWO), "more than once"),
+        (design([("born_in", 4, 3)], TWO), "3, and 2"),
         (design([("born_in", 4, 2)], [("i0", "born_in"), ("i7", "born_in")]), "i7"),
         (design([("born_in", 4, 2)], [TWO[0], TWO[0]]), "once"),
         (design([("born_in", 4, 0)], []), "design"),

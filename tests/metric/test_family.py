@@ -206,12 +206,13 @@ def kinds_of_int():
 
 def kinds_of_str():
     values = ["NA", "b", "b", "c"]
+    variable_width = getattr(np.dtypes, "StringDType", None)  # since numpy 2.0
     return [
         values,
         tuple(values),
         np.array(values),
         np.array(values, dtype=object),
-        np.array(values, dtype=np.dtypes.StringDType()),
+        *([] if variable_width is None else [np.array(values, dtype=variable_width())]),
         pa.array(values),
         pa.array(values).dictionary_encode(),
         Dataset.from_dict({"x": values})["x"],

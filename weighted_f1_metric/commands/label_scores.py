@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ..columns import repeated_ids
 from ..family import f1_family
 from ..label_statistics import undirected
+from ..systems.label_breakdown import label_breakdown, label_breakdown_tables
 from ..table import Table
 from ..tables import classes_table, measures_table
 from ..validation import quoted
@@ -44,6 +45,14 @@ def run_label_score(arguments: argparse.Namespace) -> int:
     tables = [measures_table(scores)]
     if arguments.per_class:
         tables.append(classes_table(scores["per_class"], title="relation" if groups else "class"))
+    if arguments.breakdown is not None:
+        other = [name for name in arguments.breakdown if name != "support"]
+        if other:
+            raise ValueError(f"--breakdown {' '.join(other)} needs a track; labels have `support`.")
+        scores["breakdown"] = label_breakdown(
+            predictions=predictions, references=gold.labels, negative_label=arguments.negative
+        )
+        tables += label_breakdown_tables(scores["breakdown"])
     notes = [f"{len(predictions)} rows, {len(scores['per_class'])} classes are scored."]
     notes += _unseen_lines(predictions, gold.labels)
     if scores["undefined"]:

@@ -91,7 +91,7 @@ def run_score(arguments: argparse.Namespace) -> int:
         ValueError: Flags of labels and of tracks together, or too few; a broken file; what `score_track` or
             `f1_family` refuses.
     """
-    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "breakdown", "train", "html")
+    of_tracks = (*TRACK_FLAGS, *RULE_FLAGS, "train", "html")
     given = [f"--{name}" for name in of_tracks if getattr(arguments, name) is not None]
     if arguments.gold is not None:
         if given:
@@ -171,7 +171,8 @@ def _read_system(
     """The predictions in the authors' format, or those of any system with what was lost."""
     broken: list[str] | None = [] if arguments.missing == "negative" else None
     records = read_any_records(arguments.pred, broken=broken)
-    if not is_foreign(arguments, records):
+    rules = rules_of(arguments)
+    if not is_foreign(rules, records) and arguments.na_rows is None:
         return _System(checked_predictions(records))
     negative_rows = [] if arguments.na_rows is None else read_references(arguments.na_rows)
     id_key = unit_id_key(arguments.track)
@@ -181,7 +182,7 @@ def _read_system(
         raise ValueError(f"--na_rows has units of --test: {quoted(sorted(shared, key=str))}.")
     fitted = fitted_records(
         records,
-        rules_of(arguments),
+        rules,
         broken=broken or [],
         track=arguments.track,
         references=[*references, *negative_rows],

@@ -13,11 +13,12 @@ import numpy as np
 from ..fscore import averaged_scores, class_scores
 from ..row_sources import REFERENCE_KEYS, read_columns
 from ..significance.bag_counts import BagCounts, kinds_of_bags, track_matrix
-from ..significance.resampling import FamilyOptions, drawn_bags, interval_of
+from ..significance.resampling import UNDEFINED_LIMIT, FamilyOptions, drawn_bags, interval_of
 from ..track_statistics import PairEvents, TrackStatistics, TruthStatistics
 from ..tracks import ScoredTrack
 from ..validation import check_choice
 from ..weighting import AVERAGES
+from .label_breakdown import PARTS, parts_by_support
 
 # What changes from the counts of DSGT to those of MAGT, in the order of tables.
 GAP_PARTS = {
@@ -106,8 +107,8 @@ def _shares(value: np.ndarray, coalitions: np.ndarray, parts: Iterable[str]) -> 
                 continue
             size = sum(row)
             weight = factorial(size) * factorial(number - size - 1) / factorial(number)
-            with_part = place[(*row[:part], 1, *row[part + 1 :])]
-            share += weight * float(value[index] - value[with_part])
+            with_part = (*row[:part], 1, *row[part + 1 :])
+            share += weight * float(value[index] - value[place[with_part]])
         result[name] = share
     return result
 
@@ -163,14 +164,12 @@ def _yes_share(rows: Rows) -> list[str]:
 
 def _support(rows: Rows) -> list[str]:
     """Head: the commonest relations that hold half of the pairs; tail: the rarest that hold a tenth."""
-    distant = rows.statistics.units.distant
-    support = distant.sum(axis=0)
-    order = np.argsort(-support, kind="stable")
-    before = np.cumsum(support[order]) - support[order]
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.where(before < support.sum() / 2, 0, np.where(before < support.sum() * 0.9, 1, 2))
-    rarest = np.where(distant, rank, -1).max(axis=1)
-    return [("no relation", "head", "middle", "tail")[place + 1] for place in rarest]
+    units = rows.statistics.units
+    support = dict(zip(units.relations, units.distant.sum(axis=0).tolist(), strict=True))
+    parts = parts_by_support({name: number for name, number in support.items() if number})
+    rank = np.array([PARTS.index(parts.get(name, PARTS[0])) for name in units.relations])
+    rarest = np.where(units.distant, rank, -1).max(axis=1)
+    return [("no relation", *PARTS)[place + 1] for place in rarest]
 
 
 def _pair(head: Any, tail: Any) -> tuple[str, str]:
@@ -260,7 +259,7 @@ def slices_of_scored(
     Returns:
         name -> slice -> `num_units`, `scores` (the keys of `score_track`: the five averages and macro over
         all relations under each truth, equal to those of the slice's rows alone), `intervals` (the same keys
-        -> low and high; None where a measure is undefined in all resamples) and `confusions` (see
+        -> low and high; None where undefined in more than 5 % of the resamples) and `confusions` (see
         `confusions_of_scored`, the costliest).
 
     Raises:
@@ -332,7 +331,7 @@ def _slice(
             for field in ("values", "undefined")
         )
         found = interval_of(float(value[0]), values, undefined, confidence=confidence)
-        intervals[key] = None if found.low is None else (found.low, found.high)
+        intervals[key] = None if found.undefined_share > UNDEFINED_LIMIT else (found.low, found.high)
     return {
         "num_units": int(units.sum()),
         "scores": {key: float(value[0]) for key, value in estimates.values.items()},

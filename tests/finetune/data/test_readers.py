@@ -10,7 +10,7 @@ import pytest
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.relation_rows import RelationData, RelationRows
 from finetune.data.semeval import read_semeval, read_semeval2010
-from nyt_h_dataset import write_sample
+from nyt_h_dataset import convert_corpus, write_sample
 from nyt_h_dataset.corpus_tools.formats import untagged
 from tests.folders import SHARED
 
@@ -167,3 +167,17 @@ def test_real_sentences_in_nyt_h_format() -> None:
         "test": 232,
     }
     assert [record["bag_label"] for record in data.splits["test"].references].count("yes") == 81
+
+
+def test_what_a_corpus_says_of_itself_is_kept(tmp_path: Path) -> None:
+    rows = [{"sentence": "Ann left Bonn .", "head": "Ann", "tail": "Bonn", "relation": "left"}]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    paths = dict.fromkeys(("train", "validation", "test"), tmp_path / "a.json")
+    convert_corpus(tmp_path / "own", **paths, name="Reef", licence="mit", citation="@misc{reef}")
+    data = read_nyt_h(str(tmp_path / "own"))
+    about = {key: data.about[key] for key in ("name", "licence", "citation", "judged")}
+    assert about == {"name": "Reef", "licence": "mit", "citation": "@misc{reef}", "judged": "nobody"}
+    assert not data.is_synthetic
+    write_sample(tmp_path / "sample", size="tiny")
+    sample = read_nyt_h(str(tmp_path / "sample"))
+    assert (sample.is_synthetic, sample.about) == (True, None)

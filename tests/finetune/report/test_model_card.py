@@ -6,6 +6,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
+from finetune.push import inherited_licence
 from finetune.report.model_card import (
     combined_licence,
     data_config,
@@ -345,3 +346,36 @@ def test_the_card_of_a_model_that_types_restrict() -> None:
     assert "It says only relations that the training rows have for the types of the two entities" in text
     assert '"head": {"start": 0, "end": 7, "type": "person"}' in text
     assert "Types that have no relation there make `NA` certain." in text
+
+
+ABOUT = {"name": "Reef", "licence": "cc-by-4.0", "citation": "@misc{reef}", "judged": "two divers, kappa 0.7"}
+OWN = {**RESULTS["data"], "about": ABOUT | {"steps": ["converted from lines"], "validation": None}}
+
+
+def test_a_model_of_ones_own_corpus_says_what_the_corpus_says_and_nothing_of_nyt_h() -> None:
+    results = {**RESULTS, "data": OWN}
+    text = run_card(results, licence=inherited_licence(results))
+    card = ModelCard(text)
+    assert "NYT-H" not in text
+    assert "zhu-etal" not in text
+    assert "@misc{reef}" in text
+    assert "# mini\\_lm on Reef, sent2sent\n" in text
+    assert "two divers, kappa 0.7" in text
+    assert card.data.license == "cc-by-4.0"
+    assert card.data.eval_results[0].dataset_name == "Reef"
+    assert card.data.eval_results[0].dataset_type == "reef"
+    assert card.data.language is None
+
+
+def test_a_licence_that_nobody_named_is_not_that_of_the_newspaper() -> None:
+    for licence, expected in ((None, None), ("Our terms, 2026", "other")):
+        results = {**RESULTS, "data": OWN | {"about": OWN["about"] | {"licence": licence, "name": None}}}
+        held = inherited_licence(results)
+        assert held.metadata.get("license") == expected
+        assert "nyt" not in str(held).lower()
+
+
+def test_a_model_of_the_synthetic_sample_cites_no_corpus() -> None:
+    text = run_card({**RESULTS, "data": {**RESULTS["data"], "synthetic": True}})
+    assert "zhu-etal" not in text
+    assert "# mini\\_lm on NYT-H (synthetic sample), sent2sent\n" in text

@@ -140,7 +140,8 @@ def compare(folder: Path, repeats: int) -> dict[str, tuple[float, float]]:
     return {name: (min(s for s, _ in runs), max(m for _, m in runs)) for name, runs in found.items()}
 
 
-def _print_comparison(found: dict[str, tuple[float, float]]) -> None:
+def print_comparison(found: dict[str, tuple[float, float]]) -> None:
+    """Print seconds and memory of each system, then the ratios."""
     print(f"{'':28} {'seconds':>8} {'peak MB':>8}")
     for name, (seconds, megabytes) in found.items():
         print(f"{name:28} {seconds:8.2f} {megabytes:8.0f}")
@@ -164,7 +165,7 @@ def main() -> int:
         folder = arguments.data_dir or write_repeated_sample(Path(temporary) / "rows", arguments.rows)
         size = sum((Path(folder) / name).stat().st_size for name in RECORD_FILES) / 1e6
         print(f"{folder if arguments.data_dir else f'{arguments.rows:,} training rows'}, {size:.0f} MB")
-        _print_comparison(compare(Path(folder), arguments.repeats))
+        print_comparison(compare(Path(folder), arguments.repeats))
         if arguments.growth:
             print(f"\n{'rows':>10} {'sentence s':>11} {'MB':>6} {'bag s':>8} {'MB':>6}")
             for rows in GROWTH:

@@ -77,7 +77,7 @@ def _token_span(sentence: str, first: int, last: int) -> Span:
     return start, start + len(" ".join(tokens[first : last + 1]))
 
 
-def _cases(data_dir: Path, spans_file: Path, *, in_tokens: bool) -> list[Case]:
+def read_cases(data_dir: Path, spans_file: Path, *, in_tokens: bool) -> list[Case]:
     with open(spans_file, encoding="utf-8") as file:
         spans = {record["instance_id"]: record for record in map(json.loads, file)}
     cases = []
@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("data_dir", nargs="?", type=Path, default=DEFAULT_DATA_DIR, metavar="DATA_DIR")
     data_dir = parser.parse_args().data_dir
     if (data_dir / POSITIONS_FILE).is_file():
-        cases = _cases(data_dir, data_dir / POSITIONS_FILE, in_tokens=True)
+        cases = read_cases(data_dir, data_dir / POSITIONS_FILE, in_tokens=True)
         report(f"Real sentences ({data_dir.name})", measure(cases))
         inexact = [case.true for case in cases if FINDERS["policy first"](*case[:3]) != case.true]
         overlap = sum(head[0] < tail[1] and tail[0] < head[1] for head, tail in inexact)
@@ -132,7 +132,7 @@ def main() -> None:
         print(f"Real sentences: skipped, {data_dir / POSITIONS_FILE} is not there.")
     with tempfile.TemporaryDirectory() as folder:
         out = write_sample(Path(folder) / "sample").path
-        cases = _cases(out, out / "true_spans.jsonl", in_tokens=False)
+        cases = read_cases(out, out / "true_spans.jsonl", in_tokens=False)
         report("Synthetic sample (seed 0, size small)", measure(cases))
 
 

@@ -5,7 +5,8 @@
     python -m benchmarks.metric --scale 0.01   # small inputs, to see that it runs
 
 Every number is the median of several repeats, ours and the peer's in turn, in one process (imports: in fresh
-ones). Sections: (a) integer labels, (b) string labels, (c) ranking, (d) bootstrap, (e) import, (f) growth.
+ones). Sections: (a) integer labels, (b) string labels, (c) ranking, (d) bootstrap, (e) import, (f) growth,
+(g) the road through `evaluate`, beside what `evaluate` itself takes to store and hand back the same rows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from sklearn.metrics import classification_report
 from weighted_f1_metric.family import f1_family
 from weighted_f1_metric.ranking import ranking_measures
 from weighted_f1_metric.significance.resampling import bootstrap_interval
+from weighted_f1_metric.track_statistics import unit_records
 
 from .metric_peers import (
     NUM_CLASSES,
@@ -37,8 +40,11 @@ from .metric_peers import (
     labels,
     loop_over_candidates,
     scikit_resamples,
+    silent_module,
+    track_records,
 )
 
+METRIC = Path(__file__).parents[1] / "weighted_f1_metric"
 NUM_ROWS = 1_000_000
 NUM_BAGS = 357_196
 Row = tuple[str, str, str, str, str, str]
@@ -165,6 +171,37 @@ def imports(scale: float, repeats: int) -> Iterator[Row]:
     yield row("e", what, ours, "import numpy", numpy_alone, "at most 1.5")
 
 
+def evaluate_road(scale: float, repeats: int) -> Iterator[Row]:
+    """(g) `compute` of the evaluate module, and of a module that returns nothing and stores the same rows."""
+    import evaluate
+
+    road = partial(evaluate.load, str(METRIC), keep_in_memory=True)
+    y, p = labels(int(NUM_ROWS * scale))
+    for what, columns in (
+        ("integers", [y.tolist(), p.tolist()]),
+        ("strings", [[f"relation:{number}" for number in column] for column in (y.tolist(), p.tolist())]),
+    ):
+        ours = road()
+        inputs = {"references": columns[0], "predictions": columns[1]}
+        yield evaluate_row(
+            f"{len(y):,} {what}", ours, silent_module(ours, inputs), inputs, {}, inputs, repeats
+        )
+    ours, (inputs, options) = road("sent2sent"), track_records(int(10_000 * scale))
+    stored = dict(zip(("predictions", "references"), unit_records("sent2sent", **inputs)[:2], strict=True))
+    what = f"sent2sent, {int(10_000 * scale):,} rows with scores"
+    yield evaluate_row(what, ours, silent_module(ours, stored), inputs, options, stored, repeats)
+
+
+def evaluate_row(
+    what: str, ours: Any, silent: Any, inputs: Any, options: Any, stored: Any, repeats: int
+) -> Row:
+    mine, own = timed(
+        lambda: ours.compute(**inputs, **options), lambda: silent.compute(**stored), repeats=repeats
+    )
+    cells = f"{1000 * mine:,.1f}", f"a module that returns nothing: {1000 * own:,.1f}", f"{mine / own:,.2f}"
+    return "g", f"evaluate, {what}", *cells, ""
+
+
 def growth(scale: float, repeats: int) -> Iterator[tuple[str, ...]]:
     """(f) Seconds of (a), (c) and (d) from 10^4 to 10^7 rows."""
     for exponent in range(4, 8):
@@ -181,7 +218,14 @@ def growth(scale: float, repeats: int) -> Iterator[tuple[str, ...]]:
         yield f"{size:,}", *cells, f"{1e9 * family / size:.1f}", f"{1e9 * ranked / size:.1f}"
 
 
-SECTIONS = {"a": integer_labels, "b": string_labels, "c": ranking, "d": bootstrap, "e": imports}
+SECTIONS = {
+    "a": integer_labels,
+    "b": string_labels,
+    "c": ranking,
+    "d": bootstrap,
+    "e": imports,
+    "g": evaluate_road,
+}
 
 
 def print_table(header: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> None:

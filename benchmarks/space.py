@@ -1,13 +1,14 @@
 """The Spaces under load: time from upload to table, memory over many submissions, many requests at once.
 
-    python -m benchmarks.space                 # everything, some minutes; nothing else should be running
+    python -m benchmarks.space                 # everything, many minutes; nothing else should be running
     python -m benchmarks.space --only a c      # some sections
     python -m benchmarks.space --scale 0.01    # small inputs, to see that it runs
 
 Both Spaces run from their staged folders, each in a process of its own; all requests go to loopback, as the
 page itself makes them. Every answer is compared with the number that Python gives. Sections: (a) upload to
-table, (b) memory of the metric's Space, (c) concurrent scoring, (d) memory of the leaderboard, (e) concurrent
-submissions.
+table, (b) memory and disk of the metric's Space over submissions and views, (c) concurrent scoring, (d)
+memory and disk of the leaderboard over submissions and views, (e) concurrent submissions, (f) the peak of
+four large uploads at once.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import argparse
 import json
 import random
 import tempfile
+import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,12 +30,14 @@ import psutil
 
 from hub_cards import stage_metric
 from leaderboard.staging import stage_leaderboard
-from tests.space.space_server import START_SECONDS, call, running
+from tests.space.space_server import START_SECONDS, call, read, running
 from weighted_f1_metric import f1_family, score_track, space, write_predictions
 
 METRIC = Path(__file__).parents[1] / "weighted_f1_metric"
-ROWS = (10_000, 1_000_000)
-NUM_SUBMISSIONS, NUM_AT_ONCE = 200, 100
+ROWS = (10_000, 500_000)
+NUM_SUBMISSIONS, NUM_VIEWS, NUM_AT_ONCE = 500, 5_000, 100
+NUM_LARGE, LARGE_BYTES = 4, 60_000_000  # at once; the limit is 64 MB
+READINGS = 8
 NUM_RELATIONS = 21
 BOUNDARY = "------------------------benchmark"
 
@@ -96,26 +100,77 @@ def upload_to_table(url: str, num_rows: int) -> None:
     bodies = {"p.jsonl": lines(predictions), "test.json": lines(references), "rel2id.json": lines([rel2id])}
     start = time.perf_counter()
     files = [upload(url, name, body) for name, body in bodies.items()]
-    events = call(url, "score_track", ["sent2sent", *files, "NA", "rows", "error", False])
+    options = ["NA", "rows", "error", False, "", "", "", None, False]
+    events = call(url, "score_track", ["sent2sent", *files, *options])
     seconds = time.perf_counter() - start
     megabytes = sum(map(len, bodies.values())) / 1e6
     right = shown(events, "dodrans", expected)
     print(f"track, {num_rows:,} rows ({megabytes:.0f} MB): {seconds:.2f} s, right: {right}")
 
 
-def memory(process: Any, submit: Callable[[int], bool], number: int) -> None:
-    """Sections (b) and (d): the resident memory while one submission follows the other."""
-    own = psutil.Process(process.pid)
-    wrong = 0
-    readings = [own.memory_info().rss / 1e6]
-    step = max(1, number // 8)
+def sizes(process: Any, folders: Sequence[Path]) -> list[float]:
+    """The resident memory, then what the folders hold, in MB."""
+    files = [[path for path in folder.rglob("*") if path.is_file()] for folder in folders]
+    on_disk = [sum(path.stat().st_size for path in own) for own in files]
+    return [value / 1e6 for value in (psutil.Process(process.pid).memory_info().rss, *on_disk)]
+
+
+def over_time(
+    process: Any, one: Callable[[int], bool], number: int, what: str, folders: Mapping[str, Path]
+) -> None:
+    """Sections (b) and (d): memory and disk while one request follows the other."""
+    wrong, start = 0, time.perf_counter()
+    readings = [sizes(process, [*folders.values()])]
+    step = max(1, number // READINGS)
     for count in range(1, number + 1):
-        wrong += not submit(count)
+        wrong += not one(count)
         if count % step == 0:
-            readings.append(own.memory_info().rss / 1e6)
-    shown_readings = " ".join(f"{megabytes:.0f}" for megabytes in readings)
-    print(f"memory in MB at the start and after each {step} of {number}: {shown_readings}")
-    print(f"second half: {readings[-1] - readings[len(readings) // 2]:+.1f} MB; wrong answers: {wrong}")
+            readings.append(sizes(process, [*folders.values()]))
+    seconds = time.perf_counter() - start
+    print(
+        f"{number} {what} in {seconds:.0f} s, wrong answers: {wrong}; MB at the start and after each {step}:"
+    )
+    for name, column in zip(("memory", *folders), zip(*readings, strict=True), strict=True):
+        values = " ".join(f"{value:.1f}" for value in column)
+        print(f"  {name}: {values}; second half {column[-1] - column[len(column) // 2]:+.1f}", flush=True)
+
+
+def viewed(url: str, name: str, data: Sequence[Any], expected: str) -> Callable[[int], bool]:
+    """A visit: the page, and what it asks for when it has loaded."""
+
+    def view(_: int) -> bool:
+        return "<html" in read(url) and expected in call(url, name, list(data))
+
+    return view
+
+
+def large_at_once(url: str, process: Any) -> None:
+    """Section (f): labels of the shape that takes most memory, as many visitors at once as are served."""
+    number = LARGE_BYTES // 60
+    body = json.dumps([f"{place:056d}" for place in range(number)]).encode()
+    peak, is_done = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not is_done.wait(0.02):
+            peak[0] = max(peak[0], *sizes(process, []))
+
+    before = sizes(process, [])[0]
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with ThreadPoolExecutor(NUM_LARGE) as pool:
+        files = [upload(url, f"{place}.json", body) for place in range(NUM_LARGE)]
+        answers = [
+            pool.submit(call, url, "score_labels", ["", file, "a", None, "NA", "supported", False])
+            for file in files
+        ]
+        told = [answer.result() for answer in answers]
+    is_done.set()
+    watcher.join()
+    print(
+        f"{NUM_LARGE} uploads of {len(body) / 1e6:.0f} MB ({number:,} distinct labels) at once: memory "
+        f"{before:.0f} MB before, {peak[0]:.0f} MB at the peak, {sizes(process, [])[0]:.0f} MB after; "
+        f"answered in words: {sum('message error' in text for text in told)}"
+    )
 
 
 def at_once(submit: Callable[[int], bool], number: int) -> None:
@@ -147,7 +202,7 @@ def submitted_rightly(url: str, first: str) -> Callable[[int], bool]:
         predictions[0]["note"] = f"{first} {number}"  # a file of its own even where the answers agree
         expected = score_track(track="bag2bag", predictions=predictions, **space.example_track())
         file = upload(url, "p.jsonl", lines(predictions))
-        events = call(url, "submit", [f"{first} {number}", "", "bag2bag", file])
+        events = call(url, "submit", [f"{first} {number}", "", "bag2bag", [file]])
         return (
             shown(events, "dodrans F1", expected["magt_dodrans_f1"]) and "is on the bag2bag board" in events
         )
@@ -156,57 +211,87 @@ def submitted_rightly(url: str, first: str) -> Callable[[int], bool]:
 
 
 @contextmanager
-def metric_space(work: Path) -> Iterator[tuple[str, Any]]:
-    folder = work / "metric"
-    folder.mkdir()
+def metric_space(work: Path) -> Iterator[tuple[str, Any, dict[str, Path]]]:
+    """The address of the metric's Space, its process, and the folders that it writes to."""
+    folder, own = work / "metric", work / "metric-work"
+    for place in (folder, own / "temporary"):
+        place.mkdir(parents=True)
     stage_metric(METRIC, folder, repo_id="user/weighted_f1_metric")
-    (work / "metric-work").mkdir()
-    with running(folder, work / "metric-work") as (url, process, _):
-        yield url, process
+    with running(folder, own, TMPDIR=str(own / "temporary")) as (url, process, _):
+        yield url, process, {"uploads": own / "uploads", "temporary files": own / "temporary"}
 
 
 @contextmanager
-def leaderboard_space(work: Path) -> Iterator[tuple[str, Any, Path]]:
-    folder, test, results = work / "board", work / "test", work / "results"
-    for place in (folder, test, results, work / "board-work"):
-        place.mkdir()
+def leaderboard_space(work: Path) -> Iterator[tuple[str, Any, dict[str, Path]]]:
+    """The address of the leaderboard, its process, and the folders that it writes to."""
+    folder, test, results, own = work / "board", work / "test", work / "results", work / "board-work"
+    for place in (folder, test, results, own / "temporary"):
+        place.mkdir(parents=True)
     stage_leaderboard(folder)
     data = space.example_track()
     write_predictions(test / "test.json", data["references"])
     ids = {name: number for number, name in enumerate(["NA", *data["relations"]])}
     (test / "rel2id.json").write_text(json.dumps(ids))
-    environment = {"LEADERBOARD_TEST_DIR": str(test), "LEADERBOARD_RESULTS_DIR": str(results)}
-    with running(folder, work / "board-work", **environment) as (url, process, _):
-        yield url, process, results
+    environment = {
+        "LEADERBOARD_TEST_DIR": str(test),
+        "LEADERBOARD_TEST_IS_PUBLIC": "1",
+        "LEADERBOARD_RESULTS_DIR": str(results),
+        "TMPDIR": str(own / "temporary"),
+    }
+    folders = {"uploads": own / "uploads", "temporary files": own / "temporary", "results": results}
+    with running(folder, own, **environment) as (url, process, _):
+        yield url, process, folders
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--only", nargs="+", choices="abcde", default=list("abcde"), help="sections to run")
+    parser.add_argument("--only", nargs="+", choices="abcdef", default=list("abcdef"), help="sections to run")
     parser.add_argument("--scale", type=float, default=1.0, help="factor for the sizes (default: 1)")
+    parser.add_argument(
+        "--views", type=int, default=NUM_VIEWS, help=f"of (b) and (d) (default: {NUM_VIEWS:,})"
+    )
     arguments = parser.parse_args()
-    submissions = max(8, int(NUM_SUBMISSIONS * arguments.scale))
-    number = max(8, int(NUM_AT_ONCE * arguments.scale))
+    submissions, views, number = (
+        max(8, int(size * arguments.scale)) for size in (NUM_SUBMISSIONS, arguments.views, NUM_AT_ONCE)
+    )
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        if set(arguments.only) & set("abc"):
-            with metric_space(work) as (url, process):
+        if set(arguments.only) & set("abcf"):
+            with metric_space(work) as (url, process, folders):
                 if "a" in arguments.only:
                     for num_rows in ROWS:
                         upload_to_table(url, max(100, int(num_rows * arguments.scale)))
                 submit = scored_rightly(url, 1_000)
                 if "b" in arguments.only:
-                    memory(process, submit, submissions)
+                    over_time(process, submit, submissions, "scorings", folders)
+                    columns = {name: "\n".join(labels) for name, labels in label_columns(100, seed=0).items()}
+                    data = [
+                        columns["predictions"],
+                        None,
+                        columns["references"],
+                        None,
+                        "NA",
+                        "supported",
+                        False,
+                    ]
+                    over_time(process, viewed(url, "score_labels", data, "dodrans"), views, "views", folders)
                 if "c" in arguments.only:
                     at_once(submit, number)
+                if "f" in arguments.only:
+                    large_at_once(url, process)
         if set(arguments.only) & set("de"):
-            with leaderboard_space(work) as (url, process, results):
+            with leaderboard_space(work) as (url, process, folders):
                 if "d" in arguments.only:
-                    memory(process, submitted_rightly(url, "one by one"), submissions)
+                    over_time(
+                        process, submitted_rightly(url, "one by one"), submissions, "submissions", folders
+                    )
+                    data = ["bag2bag", "magt", "micro_f1"]
+                    seen = viewed(url, "board", data, "copy of the distant labels")
+                    over_time(process, seen, views, "views", folders)
                 if "e" in arguments.only:
-                    before = len(list(results.rglob("*.json")))
+                    before = len(list(folders["results"].rglob("*.json")))
                     at_once(submitted_rightly(url, "at once"), number)
-                    print(f"results that arrived: {len(list(results.rglob('*.json'))) - before}")
+                    print(f"files that arrived: {len(list(folders['results'].rglob('*.json'))) - before}")
 
 
 if __name__ == "__main__":

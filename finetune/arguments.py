@@ -36,6 +36,9 @@ def check_values(arguments: object) -> None:
             raise ValueError(f"`{item.name}` must be {expected}; got {value!r}.")
 
 
+Representation = Literal["cls", "mention_pooling", "entity_start", "last_token", "sentence", "masks"]
+
+
 @dataclass
 class DataArguments:
     """What is read."""
@@ -147,13 +150,14 @@ class ModelArguments:
             "with the same labels."
         },
     )
-    representation: Literal["cls", "mention_pooling", "entity_start", "sentence", "masks"] = field(
+    representation: Representation = field(
         default="entity_start",
         metadata={
             "help": "How a sentence becomes one vector: cls takes the state at the first token, "
             "mention_pooling the maximum over each entity's own tokens, entity_start the states at the two "
-            "start markers (or masks); sentence is the vector that a network on word vectors makes; masks "
-            "are the states at the masks of a prompt."
+            "start markers (or masks), last_token the state at the last token, for encoders that read from "
+            "left to right (GPT-2, Llama); sentence is the vector that a network on word vectors makes; "
+            "masks are the states at the masks of a prompt."
         },
     )
     input: Literal[
@@ -175,8 +179,8 @@ class ModelArguments:
             "behind the sentence stands 'the [MASK] head [MASK] [MASK] [MASK] the [MASK] tail', see "
             "--label_words; the encoder must be a masked language model, and --representation masks "
             "--classifier_head label_words come with it). cls goes with plain and "
-            "markers; mention_pooling with plain, positions and markers; entity_start with the "
-            "others but plain, positions and prompt."
+            "markers; mention_pooling with plain, positions and markers; entity_start and last_token with "
+            "all but plain, positions and prompt."
         },
     )
     classifier_head: Literal["linear", "mlp", "crcnn", "type_restriction", "label_words", "ranking"] = field(
@@ -196,6 +200,21 @@ class ModelArguments:
             "the head is, three between head and tail, what the tail is); `python -m finetune.label_words` "
             "makes one from the relations' names. Default: the package's own for nyt_h, semeval2010 and "
             "tacred."
+        },
+    )
+    classifier_dropout: float | None = field(
+        default=None,
+        metadata={
+            "help": "Dropout in front of the scores (in the head mlp, between its layers); 0 is none. "
+            "Default: that of the encoder's own classifiers."
+        },
+    )
+    freeze_layers: int = field(
+        default=0,
+        metadata={
+            "help": "Train neither the embeddings nor the first so many layers of a pretrained encoder; 0 "
+            "trains all. Tokens that are new to the encoder, such as markers, keep the random vectors that "
+            "they begin with."
         },
     )
     max_length: int | None = field(
@@ -248,6 +267,12 @@ class ModelArguments:
         """Raise ValueError for a value of the wrong kind, or values that do not go together."""
         check_values(self)
         self.classifier_head = OLD_HEADS.get(self.classifier_head, self.classifier_head)  # type: ignore[assignment]
+        if self.classifier_dropout is not None and not 0 <= self.classifier_dropout < 1:
+            raise ValueError(f"`classifier_dropout` must be in [0, 1); got {self.classifier_dropout}.")
+        if self.freeze_layers < 0:
+            raise ValueError(f"`freeze_layers` must be 0 (none) or positive; got {self.freeze_layers}.")
+        if self.freeze_layers and self.encoder != "pretrained":
+            raise ValueError(f"`--freeze_layers` is for pretrained encoders, not `--encoder {self.encoder}`.")
         if self.bag_size < 0:
             raise ValueError(f"`bag_size` must be 0 (all sentences) or positive; got {self.bag_size}.")
         if self.tokens_per_chunk < 1:

@@ -48,6 +48,7 @@ set.
 
 
 HIDDEN_DIGITS, DIGITS = 1, 2  # decimals of percentages
+MAX_PICTURES = 32
 QUOTA = 3  # submissions a login and day to a hidden test set
 TRUTH_LINES = (
     "**DSGT** scores against the labels of distant supervision, **MAGT** against those that people "
@@ -69,6 +70,7 @@ class Board:
         own = {record["id"]: counts for record, counts in made_up}
         self.ranks = BoardRanks(gold, lambda name: own[name] if name in own else results.counts_of(name))
         self.digits = HIDDEN_DIGITS if gold.is_hidden else DIGITS
+        self._pictures: dict[str, str] = {}
 
     def about(self) -> str:
         """Return the test set in one line, as Markdown."""
@@ -119,6 +121,17 @@ class Board:
             ranks=ranks,
         )
         return space.Page(above + table, partial(self._figures, chosen, truth, sort_by))
+
+    def drawn(self, page: space.Page) -> str:
+        """Return the picture of a page that `view` made, drawn once for each table: it shows the same."""
+        if page.html in self._pictures:
+            return self._pictures[page.html]
+        drawn = space.drawn(page)
+        if "<img" in drawn:
+            if len(self._pictures) >= MAX_PICTURES:
+                self._pictures.pop(next(iter(self._pictures)), None)
+            self._pictures[page.html] = drawn
+        return drawn
 
     def _figures(self, records: Any, truth: str, sort_by: str) -> dict[str, Any]:
         figure = rank_figure(records, truth=truth, sort_by=sort_by, digits=self.digits)
@@ -186,7 +199,7 @@ def build(board: Board, templates: Mapping[str, Path], *, can_login: bool = Fals
 
     def view(track: str, truth: str, sort_by: str) -> tuple[str, str]:
         page = space.in_page(board.view)(track, truth, sort_by)
-        return page.html, space.drawn(page)
+        return page.html, board.drawn(page)
 
     def submit(name: str, link: str, track: str, files: list[str] | None) -> str:
         return space.in_page(board.submit)(name or "", link or "", track, files).html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +63,8 @@ def places(values: Sequence[float | None]) -> list[int | None]:
     >>> places([0.5, None, 0.7, 0.5])
     [2, None, 1, 2]
     """
-    return [
-        None if value is None else 1 + sum(other is not None and other > value for other in values)
-        for value in values
-    ]
+    known = sorted(value for value in values if value is not None)
+    return [None if value is None else 1 + len(known) - bisect_right(known, value) for value in values]
 
 
 def board_html(

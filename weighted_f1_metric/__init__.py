@@ -42,11 +42,11 @@ from .fscore import AveragedScores, average_scores, averaged_scores, class_score
 from .label_statistics import label_statistics, statistics_table
 from .ranking import PRCurve, pr_curve, ranking_measures
 from .signature import VERSION, Signature, comparable, data_fingerprint, parse_signature, signature
-from .significance.comparison import Comparison, compare_runs, holm_adjusted
+from .significance.comparison import Comparison, compare_runs, holm_adjusted, smallest_effect
 from .significance.comparison_table import SIGNIFICANCE_LEVEL, agreement_table, p_text, reference_table
 from .significance.rank_agreement import RankAgreement, rank_systems
 from .significance.rank_intervals import Ranking, RankIntervals, rank_counts, rank_intervals
-from .significance.rank_table import rank_notes, rank_table
+from .significance.rank_table import measure_notes, question_notes, rank_notes, rank_overview, rank_table
 from .significance.resampling import bootstrap_interval, randomization_test
 from .significance.run_measures import check_comparable
 from .systems.breakdown import SLICES, confusions, gap_of_scored, slices_of_scored
@@ -137,6 +137,7 @@ __all__ = [
     "magt_bounds",
     "make_compute_metrics",
     "mean_bounds",
+    "measure_notes",
     "number",
     "open_note",
     "order_bounds",
@@ -155,10 +156,12 @@ __all__ = [
     "plot_ranks",
     "plot_relation_coverage",
     "pr_curve",
+    "question_notes",
     "randomization_test",
     "rank_counts",
     "rank_intervals",
     "rank_notes",
+    "rank_overview",
     "rank_systems",
     "rank_table",
     "ranking_measures",
@@ -177,6 +180,7 @@ __all__ = [
     "scored_track",
     "signature",
     "slices_of_scored",
+    "smallest_effect",
     "space",
     "statistics_of_units",
     "statistics_table",

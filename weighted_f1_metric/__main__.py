@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from .commands.stats import add_stats_parser
 from .signature import VERSION
 
 # Each adds its parser to the sub-commands and sets `run`: parsed argv -> exit status.
+_NO_FLAGS = ("command", "run", "files", "paths")
 COMMANDS = (add_score_parser, add_estimate_parser, add_compare_parser, add_rank_parser, add_stats_parser)
 
 
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
         return 0
     except (OSError, ValueError, TypeError, ImportError) as error:
-        print(f"{parser.prog} {parsed.command}: error: {error}", file=sys.stderr)
+        print(f"{parser.prog} {parsed.command}: error: {with_flags(str(error), parsed)}", file=sys.stderr)
         return 2
     return status
 
@@ -57,8 +59,26 @@ def _check_standard_input(parsed: argparse.Namespace) -> None:
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(parsed).items()}
     readers = [name for name, values in given.items() if name != "json" for value in values if value == "-"]
     if len(readers) > 1:
-        flags = ", ".join(name if name in ("files", "paths") else f"--{name}" for name in readers)
+        flags = ", ".join(name if name in _NO_FLAGS else f"--{name}" for name in readers)
         raise ValueError(f"Standard input (-) is one file; it is given {len(readers)} times: {flags}.")
+
+
+def with_flags(message: str, parsed: argparse.Namespace) -> str:
+    """Return a message of the functions in the words of the command: `--unk exclude` for `unk='exclude'`.
+
+    >>> given = argparse.Namespace(command="score", unk="error", truths=None)
+    >>> with_flags("Pass unk='exclude', or truths=('dsgt',); `unk` is no `pred`.", given)
+    'Pass --unk exclude, or --truths dsgt; --unk is no `pred`.'
+    """
+
+    names = "|".join(name for name in vars(parsed) if name not in _NO_FLAGS)
+    value = r"'[^']*'|\"[^\"]*\"|\([^()]*\)|[\w.]+"
+    message = re.sub(
+        rf"\b({names})=({value})",
+        lambda found: " ".join([f"--{found[1]}", *re.findall(r"[^\s'\",()]+", found[2])]),
+        message,
+    )
+    return re.sub(rf"`({names})`", r"--\1", message)
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
 from ..arguments import WORD_SIZE, WORD_SYSTEMS, ModelArguments
 from ..data.relation_rows import RelationRows
 from ..model.bag_pooling import TOKENS_PER_CHUNK
 from ..model.configuration import RelationClassifierConfig
-from ..model.entity_inputs import SENTENCE, EntityInput
-from ..model.modeling import RelationClassifier
+from ..model.entity_inputs import LAST_TOKEN, SENTENCE, EntityInput
+from ..model.modeling import RelationClassifier, make_encoder
 from ..model.prompt import check_language_model
 from ..model.word_encoders import WordEncoderConfig
 from .word_vectors import build_word_encoder, read_word_vectors, word_tokenizer
@@ -40,6 +40,8 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
     """
     tokenizer = _load(AutoTokenizer.from_pretrained, name_or_path, "tokenizer")
     require_fast(tokenizer)
+    if tokenizer.pad_token is None:  # GPT-2 and others; what fills up a batch is masked, so any token will do
+        tokenizer.pad_token = tokenizer.eos_token
     # Without tokenizer files transformers makes an empty tokenizer, to which every word is unknown.
     if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
         raise ValueError(
@@ -80,6 +82,8 @@ def load_encoder(
 ) -> PreTrainedModel:
     """Return the pretrained encoder in float32, without a pooling layer where it can be left away.
 
+    Of a pair of encoder and decoder it is the encoder.
+
     With `language_model` it has the head that predicts words at masks.
 
     With a tokenizer it gets a row for every token. The rows of new tokens are draws from the encoder's own
@@ -91,13 +95,10 @@ def load_encoder(
     """
 
     def load(path: str) -> tuple[PreTrainedModel, dict]:
-        options: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True}
-        if language_model:
-            return AutoModelForMaskedLM.from_pretrained(path, **options)
-        try:
-            return AutoModel.from_pretrained(path, add_pooling_layer=False, **options)
-        except TypeError:
-            return AutoModel.from_pretrained(path, **options)
+        def make(auto: Any, **more: Any) -> tuple[PreTrainedModel, dict]:
+            return auto.from_pretrained(path, dtype=torch.float32, output_loading_info=True, **more)
+
+        return make_encoder(AutoConfig.from_pretrained(path), make, language_model=language_model)
 
     # The loader's own report lists heads that are in the file and not needed; what is lacking is an error
     # here.
@@ -121,6 +122,59 @@ def load_encoder(
     if tokenizer is not None and len(tokenizer) > len(encoder.get_input_embeddings().weight):  # type: ignore
         encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     return encoder
+
+
+@torch.no_grad()
+def sees_what_follows(encoder: PreTrainedModel) -> bool:
+    """Return whether the state of a token changes when a later token does."""
+    words = torch.arange(8).remainder(len(encoder.get_input_embeddings().weight)).unsqueeze(0)  # type: ignore
+    other = words.clone()
+    other[0, 6] = words[0, 1]
+    was_training = encoder.training
+    encoder.eval()
+    mask = torch.ones_like(words)
+    before, after = (
+        encoder.base_model(input_ids=ids, attention_mask=mask).last_hidden_state[0, 2]
+        for ids in (words, other)
+    )
+    encoder.train(was_training)
+    return not torch.equal(before, after)
+
+
+def check_reading(encoder: PreTrainedModel, *, representation: str, name: str) -> None:
+    """Raise ValueError where the representation's state has not seen the whole sentence."""
+    if representation != LAST_TOKEN and not sees_what_follows(encoder):
+        raise ValueError(
+            f"`model_name_or_path` {name!r} reads from left to right ({encoder.config.model_type}): the "
+            f"states that `--representation {representation}` takes do not change with the words that "
+            f"follow, so they cannot know the whole sentence. Use `--representation {LAST_TOKEN}`, or an "
+            "encoder that reads both ways."
+        )
+
+
+def freeze(model: RelationClassifier, num_layers: int) -> None:
+    """Let training change neither the encoder's embeddings nor its first layers.
+
+    Raises:
+        ValueError: It has fewer layers, or none that can be told apart.
+    """
+    encoder: Any = model.encoder.base_model
+    total = encoder.config.num_hidden_layers
+    stacks = [
+        part for part in encoder.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == total
+    ]
+    if not stacks or num_layers > total:
+        raise ValueError(
+            f"`freeze_layers` is {num_layers}, and the encoder has "
+            + (f"{total} layers." if stacks else "no layers of its own to tell apart; leave it out.")
+        )
+    layers = stacks[0]
+    for part in (encoder.get_input_embeddings(), *layers[:num_layers]):
+        part.requires_grad_(False)
+    # Beside the layers stand what comes before them (positions, their norm) and, in some, a last norm.
+    for name, part in encoder.named_children():
+        if "embed" in name or name in ("wpe", "wte"):
+            part.requires_grad_(False)
 
 
 def _load(load: Callable, name_or_path: str, part: str):
@@ -186,7 +240,9 @@ def max_sequence_length(
     Raises:
         ValueError: `requested` is more than the encoder can read.
     """
-    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    positions = getattr(config, "max_position_embeddings", None) or -1
+    if positions < 0:  # without a limit, as in XLNet and T5
+        positions = tokenizer.model_max_length
     if "roberta" in config.model_type or config.model_type == "camembert":
         positions -= (config.pad_token_id or 0) + 1  # RoBERTa counts positions from the padding id on
     limit = int(min(positions, tokenizer.model_max_length))
@@ -208,6 +264,7 @@ def build_classifier(
     classifier_head: str = "linear",
     label_word_ids: list[list[int]] | None = None,
     type_relations: list[list] | None = None,
+    classifier_dropout: float | None = None,
     max_length: int = DEFAULT_MAX_LENGTH,
     bag_pooling: str | None = None,
     multi_label: bool = False,
@@ -231,6 +288,7 @@ def build_classifier(
         label_word_ids=label_word_ids,
         mask_id=None if label_word_ids is None else tokenizer.mask_token_id,
         type_relations=type_relations,
+        classifier_dropout=classifier_dropout,
         max_length=max_length,
         bag_pooling=bag_pooling,
         multi_label=multi_label,
@@ -350,7 +408,9 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
             f"others), and {name!r} is an encoder without one; use another representation."
         )
     with_head = arguments.classifier_head == "label_words"
-    load_encoder(name, language_model=with_head)
+    check_reading(
+        load_encoder(name, language_model=with_head), representation=arguments.representation, name=name
+    )
     return EncoderSource(
         tokenizer=tokenizer,
         max_length=max_sequence_length(tokenizer=tokenizer, config=config, requested=arguments.max_length),

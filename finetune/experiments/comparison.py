@@ -13,6 +13,7 @@ from ..report.model_card import pictures_text
 from ..report.report_tables import counted
 from ..report.results import PAGE
 from .figures import draw_comparison
+from .rank_sets import draw_rank_sets, rank_sets, rank_sets_table
 from .ranking_report import between_averages, between_truths, ranks_table
 from .run_results import SystemRun, TrackRuns, runs_by_track
 from .significance import method, pair_tests, pairs_table
@@ -92,7 +93,13 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
     tables: list[Table | None] = []
     if own.by_track:
         tables += [table_6(own), table_7(own)]
-    tables += [averages_table(own), pairs_table(own, tests), ranks_table(own, tests)]
+    ranks = rank_sets(own, data)
+    tables += [
+        averages_table(own),
+        pairs_table(own, tests),
+        rank_sets_table(own, ranks),
+        ranks_table(own, tests),
+    ]
     for answer in (between_truths(own, tests), between_averages(own, tests)):
         if answer is not None:
             tables.append(answer[0])
@@ -113,6 +120,9 @@ def _track_sections(own: TrackRuns, data: RelationData, folder: Path) -> tuple[l
     if pictures.points:
         shown.append(f"The points of every seed: {', '.join(map(as_code, pictures.points))}.")
     shown += map(as_text, pictures.notes)
+    drawn = draw_rank_sets(folder, own, ranks)
+    if drawn:
+        sections += ["### Rank sets, and P(a > b); as PDF beside", pictures_text(drawn)]
     if shown:
         sections += ["### [A] Figures 3 and 4", *shown]
     return sections, found

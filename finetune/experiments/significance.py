@@ -20,6 +20,7 @@ from weighted_f1_metric import (
     p_text,
     randomization_test,
     reference_table,
+    smallest_effect,
 )
 
 from ..data.relation_rows import RelationData
@@ -114,35 +115,44 @@ class _Exchanges:
         without = [system for system in (a, b) if self.records[system] is None]
         if without:
             return {}, f"{without[0]} has no predictions of its only seed, and one seed has no spread"
-        first, second = self.records[a] or [], self.records[b] or []
-        shared: dict[str, Any] = {"seed": RESAMPLING_SEED, "n_resamples": RESAMPLES}
-        data = self.data
-        if self.runs.by_track:
-            result = randomization_test(
-                predictions_a=first,
-                predictions_b=second,
-                references=references_of(data, "test"),
-                track=self.runs.track,
-                relations=data.relations,
-                negative_relation=data.negative_relation,
-                **shared,
-            )
-            return result.p_values, None
-        rows = data.splits["test"]
-        shared |= {
-            "references": data.relations_of("test"),
-            "bags": rows.pair_names,
-            "labels": list(data.label_names),
-            "negative_label": data.negative_relation,
+        runs, data = self.runs, self.data
+        shared = {
+            "predictions_a": predictions_of(self.records[a] or [], runs, data),
+            "predictions_b": predictions_of(self.records[b] or [], runs, data),
+            "seed": RESAMPLING_SEED,
+            "n_resamples": RESAMPLES,
+            **scored_on(runs, data),
         }
-        for name, records in (("predictions_a", first), ("predictions_b", second)):
-            predicted = {record["instance_id"]: record["pred"] for record in records}
-            shared[name] = [predicted[row] for row in rows.row_names]
         found = dict(randomization_test(**shared).p_values)
-        if data.groups is not None:
+        if data.groups is not None and not runs.by_track:
             grouped = randomization_test(**shared, groups=data.groups, averages="macro")
             found[OFFICIAL] = grouped.p_values["macro_f1"]
         return found, None
+
+
+def scored_on(runs: TrackRuns, data: RelationData) -> dict[str, Any]:
+    """Return what all systems of a track are scored against, as the metric's functions take it."""
+    if runs.by_track:
+        return {
+            "references": references_of(data, "test"),
+            "track": runs.track,
+            "relations": data.relations,
+            "negative_relation": data.negative_relation,
+        }
+    return {
+        "references": data.relations_of("test"),
+        "bags": data.splits["test"].pair_names,
+        "labels": list(data.label_names),
+        "negative_label": data.negative_relation,
+    }
+
+
+def predictions_of(records: Sequence[dict[str, Any]], runs: TrackRuns, data: RelationData) -> Sequence[Any]:
+    """Return a run's records as they are on a track, else the labels in the order of the test rows."""
+    if runs.by_track:
+        return records
+    predicted = {record["instance_id"]: record["pred"] for record in records}
+    return [predicted[row] for row in data.splits["test"].row_names]
 
 
 def difference_text(test: PairTest, sign: int = 1) -> str:
@@ -167,10 +177,12 @@ def method(runs: TrackRuns) -> str:
         )
     num_pairs = len(runs.systems) * (len(runs.systems) - 1) // 2
     num_measures = len(runs.f1_keys(runs.truths[0]))
+    least = smallest_effect(len(runs.seeds), len(runs.seeds), num_tests=num_pairs * num_measures)
+    size = "" if least is None else f"The first difference must be {least:.1f} sds of the seeds. "
     return (
         f"p-values: {test}. Holm's correction is over all {counted(num_pairs, 'pair')} of systems x "
         f"{num_measures} F1 measures of one truth; significant means p <= {SIGNIFICANCE_LEVEL} after it. "
-        "What is not significant is not shown to be equal."
+        f"{size}What is not significant is not shown to be equal."
     )
 
 

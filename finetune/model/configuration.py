@@ -29,8 +29,9 @@ class RelationClassifierConfig(PreTrainedConfig):
         encoder: Config of the encoder (a config object or its dict).
         id2label: Relation names by id, the negative relation included.
         negative_relation: The name that means "none of the relations".
-        representation: How a row becomes one vector: "cls", "mention_pooling" or "entity_start"; "sentence"
-            with a word encoder, which makes it itself; "masks" with the input "prompt", a vector each.
+        representation: How a row becomes one vector: "cls", "mention_pooling", "entity_start" or
+            "last_token"; "sentence" with a word encoder, which makes it itself; "masks" with the input
+            "prompt", a vector each.
         input_format: How the entities are shown to the encoder, see `entity_inputs`.
         entity_types: Head types and tail types that have tokens of their own.
         marker_ids: Ids of the new tokens, which mention pooling leaves out.
@@ -40,6 +41,8 @@ class RelationClassifierConfig(PreTrainedConfig):
         mask_id: Id of the mask token, with `label_word_ids`.
         type_relations: [head type, tail type, label ids] of the pairs of types that training has with
             relations, for the head "type_restriction".
+        classifier_dropout: Dropout in front of the scores (in [D]'s "mlp", inside); None for that of the
+            encoder's own classifiers.
         max_length: Most tokens per row that encoding keeps.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
@@ -62,6 +65,7 @@ class RelationClassifierConfig(PreTrainedConfig):
     label_word_ids: list[list[int]] | None = None
     mask_id: int | None = None
     type_relations: list[list] | None = None
+    classifier_dropout: float | None = None
     max_length: int = 512
     bag_pooling: str | None = None
     multi_label: bool = False

@@ -192,7 +192,8 @@ class RowBuilder:
 
     def add_unusable(self, status: RowStatus) -> None:
         """Append a row with the special tokens only."""
-        self.ids.append(np.array(self.prefix + self.suffix, dtype=np.int32))
+        # Where a tokenizer adds no special tokens, any one will do: nothing is read from such a row.
+        self.ids.append(np.array(self.prefix + self.suffix or [0], dtype=np.int32))
         self.starts.append([-1] * 2)
         self.spans.append([-1] * 4)
         self.status.append(status)

@@ -22,8 +22,14 @@ DEFINED = {
     "typed_markers_punct": ("entity_start",),
     "entity_mask": ("entity_start",),
 }
-# With the input whose sentence is plain and has a prompt behind it.
-INPUTS = {**DEFINED, "prompt": ("masks",)}
+# The state at a row's last token, the only one that has seen all of it where an encoder reads left to right.
+LAST_TOKEN = "last_token"
+# With that for each input with something in the text, and the input whose sentence is plain and has a prompt
+# behind it.
+INPUTS = {
+    name: (several if name in ("plain", "positions") else (*several, LAST_TOKEN))
+    for name, several in DEFINED.items()
+} | {"prompt": ("masks",)}
 # The representation of an encoder that makes its own vector of a sentence and reads the entities' places: it
 # goes with every input but "positions", which would tell them twice, and "prompt", which is no sentence.
 SENTENCE = "sentence"
@@ -53,6 +59,8 @@ def check_combination(*, input_format: str, representation: str) -> None:
         why = "encoders that make a vector of the sentence have position vectors of their own"
     elif representation == "entity_start":
         why = "it takes the states at the start markers, and this input has none"
+    elif representation == LAST_TOKEN:
+        why = "it would not know where the entities are"
     elif input_format in ("plain", "positions", "markers"):
         why = "Baldini Soares et al. (2019), Figure 3, do not define it"
     else:

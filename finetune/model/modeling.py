@@ -5,7 +5,7 @@ This file and what it imports are flat and use relative imports only, because th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -17,16 +17,18 @@ from transformers import (
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
+    AutoModelForTextEncoding,
     PreTrainedConfig,
     PreTrainedModel,
 )
 from transformers.dynamic_module_utils import custom_object_save
 from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING
 
 from .bag_pooling import Rows, bags_with_rows, certain_negative, score_bags, with_negative_logit
 from .configuration import RelationClassifierConfig
 from .crcnn import CRCNNHead, crcnn_loss
-from .entity_inputs import SENTENCE
+from .entity_inputs import LAST_TOKEN, SENTENCE
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
 from .type_restriction import TypeRelations, TypeRestrictionHead, needed_pairs, restricted_loss
 
@@ -91,18 +93,42 @@ def unit_losses(
 CLASSIFIER_HEADS = ("linear", "mlp", "crcnn", "type_restriction")
 
 
-def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
-    """Return an encoder of this config without a pooling layer, where the architecture lets one leave it
-    away.
+def make_encoder(
+    config: PreTrainedConfig, make: Callable[..., Any], *, language_model: bool = False
+) -> tuple[PreTrainedModel, Any]:
+    """Return an encoder of this config, and what else `make` returns beside it.
 
-    With `language_model` it has the head of the masked language model too.
+    It has no pooling layer, where the architecture lets one leave it away, and of a pair of encoder and
+    decoder it is the encoder. With `language_model` it has the head of the masked language model too.
+
+    Args:
+        config: The encoder's config.
+        make: Called with a class of transformers' Auto classes and keywords for the model; returns a model of
+            it and anything else.
+        language_model: Whether the language model's head is needed.
     """
     if language_model:
-        return AutoModelForMaskedLM.from_config(config)
+        return make(AutoModelForMaskedLM)
+    half: Any = MODEL_FOR_TEXT_ENCODING_MAPPING.get(type(config), None)
+    # T5 and its kin, whose encoder can also be a checkpoint of its own.
+    if half is not None and half.__name__.endswith("EncoderModel"):
+        return make(AutoModelForTextEncoding)
+    if getattr(config, "is_encoder_decoder", False):
+        pair, rest = make(AutoModel)
+        return pair.get_encoder(), rest
     try:
-        return AutoModel.from_config(config, add_pooling_layer=False)
+        return make(AutoModel, add_pooling_layer=False)
     except TypeError:
-        return AutoModel.from_config(config)
+        return make(AutoModel)
+
+
+def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
+    """Return an encoder of this config with random weights; see `make_encoder`."""
+
+    def make(auto: Any, **options: Any) -> tuple[PreTrainedModel, None]:
+        return auto.from_config(config, **options), None
+
+    return make_encoder(config, make, language_model=language_model)[0]
 
 
 def at_starts(states: torch.Tensor, entity_starts: torch.Tensor) -> torch.Tensor:
@@ -226,7 +252,8 @@ class RelationClassifier(PreTrainedModel):
         mention_pooling, c = positions + mention_pooling, d = markers + cls, e = markers + mention_pooling,
         f = markers + entity_start; Zhou and Chen (2021) for the other inputs and the "mlp" head; `prompt` for
         the input "prompt"; `type_restriction` for that head. "cls" is the final state at the first token,
-        without a pooling layer. Dropout in front of the linear layer is that of the encoder's own
+        without a pooling layer, "last_token" that at the last one, for encoders that read from left to right.
+        Dropout in front of the linear layer is that of the encoder's own
         classifiers.
     """
 
@@ -247,7 +274,9 @@ class RelationClassifier(PreTrainedModel):
         self.slots = SlotWords.of(config.label_word_ids or ()) if with_words else None
         self.encoder = encoder if encoder is not None else bare_encoder(of_encoder, language_model=with_words)
         self.negative_id = int((config.label2id or {})[config.negative_relation])
-        dropout = dropout_of(of_encoder)
+        dropout = config.classifier_dropout
+        if dropout is None:
+            dropout = dropout_of(of_encoder)
         # Zhou and Chen's network has its dropout inside.
         self.dropout = nn.Dropout(0.0 if config.classifier_head == "mlp" else dropout)
         # With label words the encoder is a language model, whose own head scores them.
@@ -255,7 +284,8 @@ class RelationClassifier(PreTrainedModel):
         if not with_words:
             self.classifier = classifier_head(
                 config.classifier_head,
-                width=of_encoder.hidden_size * (1 if config.representation in ("cls", SENTENCE) else 2),
+                width=of_encoder.hidden_size
+                * (1 if config.representation in ("cls", LAST_TOKEN, SENTENCE) else 2),
                 hidden_size=of_encoder.hidden_size,
                 num_labels=len(config.id2label or ()),
                 negative_id=self.negative_id,
@@ -300,7 +330,8 @@ class RelationClassifier(PreTrainedModel):
         """Return what a row is scored by.
 
         Returns:
-            Shape (rows, hidden) for cls and sentence, (rows, 5, hidden) for masks, else (rows, 2 * hidden).
+            Shape (rows, hidden) for cls, last_token and sentence, (rows, 5, hidden) for masks, else
+            (rows, 2 * hidden).
         """
         if self.config.representation == SENTENCE:
             return self.encoder(input_ids, attention_mask, entity_starts).pooler_output
@@ -321,6 +352,8 @@ class RelationClassifier(PreTrainedModel):
             return states_at_masks(states, input_ids, self.config.mask_id)
         if self.config.representation == "cls":
             return states[:, 0]
+        if self.config.representation == LAST_TOKEN:
+            return states[torch.arange(len(states), device=states.device), attention_mask.sum(dim=1) - 1]
         if self.config.representation == "entity_start":
             return at_starts(states, entity_starts)
         counted = torch.ones_like(input_ids, dtype=torch.bool)

@@ -140,8 +140,12 @@ def class_scores(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[
 
 
 def versions() -> dict[str, str]:
-    """Return Python's version and those of the packages that the numbers depend on."""
-    return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
+    """Return what can change the last bits of the numbers: versions, threads, and the processor's kernels."""
+    import torch
+
+    found = {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
+    kernels = torch.backends.cpu.get_cpu_capability()
+    return found | {"threads": str(torch.get_num_threads()), "processor": kernels}
 
 
 def selection_sentence(results: Mapping[str, Any]) -> str:

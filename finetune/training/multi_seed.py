@@ -31,7 +31,7 @@ from .messages import data_warnings, plan_lines, score_warnings
 from .preparation import Prepared, prepare
 from .processes import is_main_process, wait_for_all
 from .relation_trainer import saving
-from .run_identity import as_given, claim_folder, run_identity
+from .run_identity import as_given, claim_folder, run_identity, version_notes
 from .train import build_trainer, check_run, check_selection, run_seed
 
 
@@ -106,6 +106,9 @@ def finish_run(run: Run, *, say: Callable[[str], None] = print) -> dict[str, Any
         say = _say_nothing
     for line in plan_lines(run.prepared, run.settings.training, len(run.seeds)) + data_warnings(run.prepared):
         say(line)
+    if len(run.finished) < len(run.seeds):
+        for line in version_notes(run.folder):
+            say(line)
     done = [_finished_seed(run, seed, say) for seed in run.seeds]
     with_lines = run.settings.run.reference_lines
     before = _results_of_before(run)

@@ -83,7 +83,7 @@ def prepare(settings: Settings, *, data: RelationData | None = None) -> Prepared
     if model.representation == "cls" and not row_encoder.prefix:
         raise ValueError(
             "`--representation cls` takes the state at the token in front of a sentence, and this encoder's "
-            "tokenizer puts none there; use another representation."
+            "tokenizer puts none there; use entity_start or last_token."
         )
     words, word_ids = _label_words(settings, data, source) if shown.is_prompt else (None, None)
     if source.trained is not None:

@@ -6,18 +6,18 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any
 
 from weighted_f1_metric import is_part_of, write_text
 
-from ..arguments import Settings
+from ..arguments import OWN_GROUPS, Settings
 from ..data.relation_rows import RelationData
 from ..encoders.label_words import read_label_words, words_fingerprint
 from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
-from ..report.results import PAGE, RESULTS, to_json
+from ..report.results import PAGE, RESULTS, to_json, versions
 from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_values
 
 
@@ -127,8 +127,30 @@ def claim_folder(
 
 def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) -> dict[str, Any]:
     """Return what STARTED holds."""
-    run = {"arguments": dict(arguments), "data_fingerprint": fingerprint, "num_processes": num_processes}
+    run = {
+        "arguments": dict(arguments),
+        "data_fingerprint": fingerprint,
+        "num_processes": num_processes,
+        "versions": versions(),
+    }
     return json.loads(to_json(run))
+
+
+def version_notes(folder: Path) -> list[str]:
+    """Return a line where the run of a claimed folder began under other versions, threads or kernels.
+
+    Raises:
+        ValueError: The folder does not say what its run is.
+    """
+    before, now = _read(folder / STARTED).get("versions", {}), versions()
+    changed = [
+        f"{name} {before[name]} then, {now[name]} now"
+        for name in now
+        if name in before and before[name] != now[name]
+    ]
+    if not changed:
+        return []
+    return [f"This run began under others, which can change its numbers slightly: {'; '.join(changed)}."]
 
 
 def is_claimed(folder: Path) -> bool:
@@ -170,6 +192,12 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
 
 
+# Those of our flags that have one.
+_OWN_DEFAULTS = {
+    item.name: item.default for group in OWN_GROUPS for item in fields(group) if item.default is not MISSING
+}
+
+
 def seeds_of(arguments: Mapping[str, Any]) -> list[int]:
     """Return the seeds that the arguments of a run ask for."""
     return arguments.get("seeds") or [arguments.get("seed", DEFAULT_SEED)]
@@ -185,7 +213,8 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     before, now = old["arguments"], new["arguments"]
     same = {"seed", "seeds"} if old["seeds"] & set(seeds_of(now)) else set()
     for name in sorted({*before, *now} - NUMBERS_DO_NOT_DEPEND_ON - same):
-        values = [group.get(name, absent) for group in (before, now)]
+        # A flag that came after the run had begun has what it stands for without.
+        values = [group.get(name, _OWN_DEFAULTS.get(name, absent)) for group in (before, now)]
         if values[0] != values[1]:
             was, given = ("the default" if value is absent else repr(value) for value in values)
             found.append(f"`--{name}`: {was} then, {given} now")

@@ -19,7 +19,7 @@ from weighted_f1_metric import class_weights, false_alarms, make_compute_metrics
 
 from ..arguments import ModelArguments, RunArguments, Settings
 from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
-from ..encoders.encoder_sources import build_classifier, load_trained
+from ..encoders.encoder_sources import build_classifier, freeze, load_trained
 from ..model.batching import as_is
 from ..model.modeling import RelationClassifier
 from ..model.prediction_records import (
@@ -236,15 +236,28 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     """Return the classifier before training; every random value in it follows from the seed."""
     set_seed(seed)
     values: dict[str, Any] = {
+        "classifier_dropout": model_arguments.classifier_dropout,
         "max_length": prepared.source.max_length,
         "bag_pooling": model_arguments.bag_pooling,
         "multi_label": model_arguments.multi_label,
         "tokens_per_chunk": model_arguments.tokens_per_chunk,
     }
     if prepared.source.build is None:
-        return load_trained(str(model_arguments.model_name_or_path), **values)
+        own = {name: value for name, value in values.items() if (name, value) != ("classifier_dropout", None)}
+        model = load_trained(str(model_arguments.model_name_or_path), **own)
+    else:
+        model = _new_model(prepared, model_arguments, values)
+    if model_arguments.freeze_layers:
+        freeze(model, model_arguments.freeze_layers)
+    return model
+
+
+def _new_model(
+    prepared: Prepared, model_arguments: ModelArguments, values: Mapping[str, Any]
+) -> RelationClassifier:
+    build: Any = prepared.source.build
     return build_classifier(
-        encoder=prepared.source.build(),
+        encoder=build(),
         tokenizer=prepared.source.tokenizer,
         entity_input=prepared.entity_input,
         label_names=prepared.data.label_names,

@@ -145,7 +145,7 @@ def test_the_real_positions_are_met_wherever_there_is_one_mention_of_each(real_d
     spec = importlib.util.spec_from_file_location("benchmark_of_mentions", path)
     benchmarks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmarks)
-    cases = benchmarks._cases(real_data, real_data / "gold_positions.jsonl", in_tokens=True)
+    cases = benchmarks.read_cases(real_data, real_data / "gold_positions.jsonl", in_tokens=True)
     results = benchmarks.measure(cases)
     assert results["one mention of each"] == (2333, 2333)
     assert results["status unique"] == (2333, 2333)

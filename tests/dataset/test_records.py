@@ -72,7 +72,7 @@ def test_any_text_survives_both_roads(texts, ascii_only):
 def test_plain_files_never_take_the_careful_road(tmp_path, monkeypatch):
     path = tmp_path / "a.json"
     path.write_text("".join(line(n) + "\n" for n in range(50)))
-    monkeypatch.setattr(records, "_parse_lines", None)
+    monkeypatch.setattr(records, "check_line", None)
     assert len(read(path)) == 50
 
 
@@ -156,16 +156,27 @@ def test_reading_ahead_may_be_left_early(tmp_path):
     assert list(blocks) == []
 
 
-@settings(max_examples=300)
-@given(data=st.one_of(st.binary(max_size=8), st.text(max_size=4).map(str.encode)))
+# Bytes that mean nothing to JSON, in and out of what UTF-8 allows.
+SIGNS = st.one_of(
+    st.lists(st.sampled_from([0x61, *range(0x80, 0x100)]), max_size=8).map(bytes),
+    st.text(st.characters(min_codepoint=0x80, exclude_categories=["Cs"]), max_size=4).map(str.encode),
+)
+
+
+@settings(max_examples=200)
+@given(data=SIGNS)
 @example(data=b"\xed\xa0\x80")
 @example(data=b"\xc0\xaf")
 @example(data=b"\xf4\x90\x80\x80")
 @example(data=b"\xc3")
 def test_utf8_is_what_python_calls_utf8(data):
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        assert not records._is_utf8(data)
-    else:
-        assert records._is_utf8(data)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        path.write_bytes(line(0, sentence="HERE").encode().replace(b"HERE", data))
+        try:
+            sentence = data.decode()
+        except UnicodeDecodeError:
+            with pytest.raises(RecordError):
+                read(path)
+        else:
+            assert [row[COLUMNS.index("sentence")] for row in read(path)] == [sentence]

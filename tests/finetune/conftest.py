@@ -121,17 +121,39 @@ def unigram_tokenizer() -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture(scope="session")
+def bare_tokenizer(roberta_tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    """As of GPT-2: nothing stands around a sentence, and there is no padding token."""
+    tokenizer = Tokenizer.from_str(roberta_tokenizer.backend_tokenizer.to_str())
+    tokenizer.post_processor = processors.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, eos_token="</s>")
+
+
+@pytest.fixture(scope="session")
+def xlnet_tokenizer(unigram_tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    """The sentence token stands last."""
+    tokenizer = Tokenizer.from_str(unigram_tokenizer.backend_tokenizer.to_str())
+    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A [SEP] [CLS]", special_tokens=ends)
+    names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **names)
+
+
+@pytest.fixture(scope="session")
 def family_folder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Path]:
     """Model type -> the folder of a tiny encoder of that family, made on first use."""
     made: dict[str, Path] = {}
     tokenizers = {"electra": "bert", "deberta": "roberta", "modernbert": "roberta", "deberta-v2": "unigram"}
+    tokenizers |= {"gpt2": "bare", "llama": "bare", "bart": "roberta", "t5": "unigram", "xlnet": "xlnet"}
     special = {
         "electra": {"embedding_size": 16},
         "deberta": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0},
         "deberta-v2": {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"]},
         "modernbert": {"global_attn_every_n_layers": 1, "local_attention": 16},
+        "bart": {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64},
+        "t5": {"d_kv": 16, "d_ff": 64, "decoder_start_token_id": 0},
+        "xlnet": {"d_inner": 64, "d_head": 16},
     }
 
     def folder(family: str) -> Path:
@@ -143,13 +165,9 @@ def family_folder(
             ends = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": None, "eos_token_id": None}
             if family == "modernbert":
                 ends |= {"cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id}
+            limit = {} if family in ("t5", "xlnet") else {"max_position_embeddings": 64}
             config = AutoConfig.for_model(
-                family,
-                vocab_size=len(tokenizer),
-                max_position_embeddings=64,
-                **SHAPE,
-                **ends,
-                **special[family],
+                family, vocab_size=len(tokenizer), **limit, **SHAPE, **ends, **special.get(family, {})
             )
             torch.manual_seed(1)
             AutoModel.from_config(config).save_pretrained(made[family])

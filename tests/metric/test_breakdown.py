@@ -246,9 +246,11 @@ def test_confusions_and_examples():
             "instance_id": f"i{n}", "bag_id": f"b{n}", "relation": relation, "bag_label": label,
             "sentence": f"Ann {n} saw Bonn .", "head": {"word": "Ann"}, "tail": {"word": "bonn"},
         }
-        for n, (relation, label) in enumerate([("r0", "yes"), ("r0", "yes"), ("r1", "no"), ("r2", "yes")])
+        for n, (relation, label) in enumerate(
+            [("r0", "yes"), ("r0", "yes"), ("r1", "no"), ("r2", "yes"), ("r1", "yes")]
+        )
     ]  # fmt: skip
-    said = ["r1", "r1", "r1", "NA"]
+    said = ["r1", "r1", "r1", "NA", "r1"]
     predictions = [
         {"instance_id": f"i{n}", "pred": pred, "scores": dict.fromkeys(RELATIONS, 0.1 * n)}
         for n, pred in enumerate(said)

@@ -227,6 +227,7 @@ def test_the_interval_of_false_alarms_knows_bags():
     assert by_row["interval"] == pytest.approx((0.1118617014, 0.4687008776), abs=1e-9)
     # Four copies of each bag know hardly more than the twenty bags (19 / 20 of the variance over bags).
     assert by_bag["share"] == by_row["share"]
+    assert by_row["relation_intervals"] == {"born_in": by_row["interval"]}
     assert by_bag["interval"] == pytest.approx(by_row["interval"], abs=0.02)
 
 

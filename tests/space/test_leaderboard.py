@@ -249,6 +249,7 @@ def test_a_result_that_is_none_is_left_out(tmp_path, submitted, gold):
         ("scores", {"magt_micro_f1": 10**400}, "no numbers in"),
         ("scores", {"magt_micro_f1": "<b>"}, "no numbers in"),
         ("signatures", {"magt": 1}, "a signature that is no text"),
+        ("id", "../theirs", "no name of a file"),
         ("track", "x" * 99, "the unknown track"),
         ("version", "v" * 1_000_001, "at most 1,000,000"),
     ],
@@ -326,6 +327,19 @@ def test_the_same_file_twice_is_no_second_run(runs, gold):
         scored_record(name="a", link="", track="bag2bag", predictions_file=runs[0][:1] * 2, gold=gold)
 
 
+def test_more_files_than_seeds_are_refused_before_they_are_read(gold):
+    with pytest.raises(space.UploadError, match="11 files, at most 10"):
+        scored_record(name="a", link="", track="bag2bag", predictions_file=["nowhere"] * 11, gold=gold)
+
+
+def test_a_file_is_on_a_board_once(submitted, gold):
+    record = record_of("rare", submitted, gold)
+    again = {**record, "id": "again", "name": "another"}
+    with pytest.raises(space.UploadError, match="'rare'"):
+        check_new(again, [record])
+    check_new({**again, "track": "bag2sent"}, [record])
+
+
 def test_a_record_of_an_earlier_version_is_read(submitted, gold):
     record = record_of("rare", submitted, gold)
     old = {key: record[key] for key in record if key not in ("sd", "num_runs", "files", "login", "revision")}
@@ -347,6 +361,8 @@ def test_names_that_look_alike_are_one_name(name):
         "example: careful",
         "a\u0302\u0303\u0304",
         "\u200b",
+        "n" * 61,
+        "",
     ],
 )
 def test_names_that_are_refused(name):

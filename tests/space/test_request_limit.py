@@ -68,7 +68,7 @@ def file_at(path):
     return {"path": path, "meta": {"_type": "gradio.FileData"}}
 
 
-TRACK = ["NA", "rows", "error", False]
+TRACK = ["NA", "rows", "error", False, "", "", "", None, False]
 
 
 @pytest.mark.parametrize(

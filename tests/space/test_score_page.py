@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import f1_score
 
-from weighted_f1_metric import compare_runs, magt_bounds, score_track
+from weighted_f1_metric import ForeignRules, compare_runs, magt_bounds, score_track
 from weighted_f1_metric.commands.prediction_files import read_predictions, read_references, read_relations
 from weighted_f1_metric.space import drawn, in_page
 from weighted_f1_metric.space.compare_page import compare_page
-from weighted_f1_metric.space.score_page import labels_page, track_page
+from weighted_f1_metric.space.score_page import foreign_rules, labels_page, track_page
 
 
 def cells(page, name):
@@ -104,6 +104,8 @@ def test_the_averages_of_the_example_disagree(example):
     magt = compared["magt_micro_f1"]
     assert magt.difference < 0 < compared["magt_macro_f1"].difference
     assert "the averages disagree on who is better" in page.html
+    assert "same test data, new seeds" in page.html
+    assert "below about 2.3 sds" in page.html  # of three runs a system
     table = next(rows for rows in (cells(page, "comparison"),) if rows[0][0].startswith("DSGT"))
     dsgt = compared["dsgt_micro_f1"]
     assert table[1][:2] == ["careful (n = 3)", f"{100 * dsgt.mean_a:.1f} ± {100 * dsgt.sd_a:.1f}"]
@@ -163,3 +165,35 @@ def test_a_negative_label_that_no_row_has_is_named_with_the_field():
     for part in ("Other", "Negative label", "pos", "clear the field"):
         assert part in page.html
     assert "<table" not in page.html
+
+
+def test_other_labels_are_mapped_and_what_does_not_fit_is_told(example, tmp_path):
+    predictions, test, rel2id = example.track
+    files = {"test_file": test, "rel2id_file": rel2id}
+    expected = track_page(track="bag2bag", predictions_file=predictions, **files)
+    records = read_predictions(predictions)
+    theirs = {name: f"label {number}" for number, name in enumerate(["NA", *read_relations(rel2id)])}
+    own = tmp_path / "own.jsonl"
+    own.write_text(
+        "".join(
+            json.dumps({"id": record["bag_id"], "answer": theirs[record["pred"]]}) + "\n"
+            for record in records
+        )
+    )
+    with pytest.raises(ValueError, match="'id'"):
+        track_page(track="bag2bag", predictions_file=str(own), **files, rules=ForeignRules(pred_key="answer"))
+    given = "\n".join(f"{label}\t{name}" for name, label in theirs.items())
+    rules = foreign_rules(given, " id ", "answer", None, False)
+    page = track_page(track="bag2bag", predictions_file=str(own), **files, rules=rules)
+    assert cells(page, "averages") == cells(expected, "averages")
+    half = "\n".join(given.split("\n")[:2])
+    with pytest.raises(ValueError, match="'label 2'"):
+        track_page(
+            track="bag2bag",
+            predictions_file=str(own),
+            **files,
+            rules=foreign_rules(half, "id", "answer", None, False),
+        )
+    lenient = foreign_rules(half, "id", "answer", None, True)
+    page = track_page(track="bag2bag", predictions_file=str(own), **files, rules=lenient)
+    assert "&#x27;label 2&#x27;" in page.html

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..significance.comparison import Comparison, compare_runs, f1_measure
+from ..significance.comparison import Comparison, compare_runs, f1_measure, smallest_effect
 from ..significance.comparison_table import (
     against_reference,
     agreement_table,
@@ -94,12 +94,19 @@ def run_compare(arguments: argparse.Namespace) -> int:
         tables = [table.markdown() for table in two_systems_tables(names, compared)]
         print("\n\n".join([*tables, "\n".join(two_systems_verdict(names, compared))]))
     else:
-        print(ranking_text(rank_systems(systems)))
+        print(f"{ranking_text(rank_systems(systems))}\n{_NO_SETS}")
     for line in _signature_lines(systems):
         print(line)
     if arguments.json:
         write_json(arguments.json, _plain(rank_systems(systems), pairs))
     return 0
+
+
+_NO_SETS = (
+    "Question: which mean over these runs is higher on these test data? No test stands behind these ranks. "
+    "`weighted-f1 rank` with the same folders and the test data gives each a set of ranks, over new "
+    "test bags or new seeds and bags, and says how many of either would be needed."
+)
 
 
 def two_systems_tables(names: tuple[str, str], compared: Mapping[str, Comparison]) -> list[Table]:
@@ -110,7 +117,28 @@ def two_systems_tables(names: tuple[str, str], compared: Mapping[str, Comparison
 
 
 def two_systems_verdict(names: tuple[str, str], compared: Mapping[str, Comparison]) -> list[str]:
-    """Return where averages or truths disagree on who is better, a sentence each, or who it is."""
+    """Return where averages or truths disagree on who is better, a sentence each, or who it is; and what was
+    asked."""
+    return [*_who_is_better(names, compared), seeds_question(compared)]
+
+
+def seeds_question(compared: Mapping[str, Comparison]) -> str:
+    """Return what the p-values of two systems' runs answer, and what so few runs can show."""
+    asked = (
+        "Question: same test data, new seeds. The p-values say nothing of other test data; the family of "
+        "Holm's correction is the averages of one truth."
+    )
+    n_a, n_b = next(((one.n_a, one.n_b) for one in compared.values()), (0, 0))
+    least = smallest_effect(n_a, n_b)
+    if least is None:
+        return f"{asked} One run has no spread: a p-value takes two seeds of each system."
+    return (
+        f"{asked} With {n_a} and {n_b} runs no difference below about {least:.1f} sds of the runs is "
+        "significant; what is not significant is not shown to be equal."
+    )
+
+
+def _who_is_better(names: tuple[str, str], compared: Mapping[str, Comparison]) -> list[str]:
     sentences = disagreements(compared, name_a=names[0], name_b=names[1])
     if sentences:
         return sentences

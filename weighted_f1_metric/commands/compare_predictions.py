@@ -11,6 +11,8 @@ from typing import Any
 from ..columns import repeated_ids
 from ..family import f1_family
 from ..significance.comparison import holm_adjusted
+from ..significance.rank_intervals import rank_intervals
+from ..significance.rank_table import rank_notes, rank_overview
 from ..significance.resampling import (
     BootstrapResult,
     RandomizationResult,
@@ -57,10 +59,15 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
         for truth in signatures
         for table in paired_tables(truth, averages, pair, test, intervals)
     ]
+    ranks = rank_intervals(systems=systems, **shared, **drawn) if len(systems) > 2 else None
+    if ranks is not None:  # two systems are one pair, which the tests above answer
+        tables += [table for truth in signatures if (table := rank_overview(ranks, truth))]
     notes = [
-        f"Same data, new bags: 95% intervals from {arguments.n_resamples} draws of "
+        f"Question: same runs, new test bags: 95% intervals from {arguments.n_resamples} draws of "
         f"{next(iter(intervals.values())).num_bags} bags, p from as many random exchanges of whole bags "
-        f"between two systems (seed {arguments.seed}); Holm's correction is over the averages of a table.",
+        f"between two systems (seed {arguments.seed}); the family of Holm's correction is the averages of a "
+        "table, not the pairs of systems.",
+        *([] if ranks is None else rank_notes(ranks)),
         *(f"{truth_name(truth)}: {line}".removeprefix(": ") for truth, line in signatures.items()),
     ]
     content = {
@@ -68,6 +75,7 @@ def run_compare_predictions(arguments: argparse.Namespace) -> int:
         "signatures": signatures,
         "intervals": {name: result.to_json() for name, result in intervals.items()},
         "tests": [{"a": a, "b": b, **test.to_json()} for (a, b), test in tests.items()],
+        "ranks": None if ranks is None else ranks.to_json(),
     }
     print_scores(tables, notes, content, arguments)
     return 0

@@ -38,10 +38,9 @@ def add_foreign_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def is_foreign(arguments: argparse.Namespace, records: Sequence[tuple[str, Any]]) -> bool:
-    """Return whether flags or records ask for more than the authors' format."""
-    flags = (*RULE_FLAGS, "pred_key")
-    return any(getattr(arguments, name) is not None for name in flags) or any(
+def is_foreign(rules: ForeignRules, records: Sequence[tuple[str, Any]]) -> bool:
+    """Return whether rules or records ask for more than the authors' format."""
+    return rules != ForeignRules() or any(
         isinstance(record, Mapping) and TRIPLES in record for _, record in records
     )
 
@@ -71,7 +70,18 @@ def read_label_map(path: str | os.PathLike[str]) -> dict[str, str]:
         FileNotFoundError: There is no such file.
         ValueError: Something else; a label with two targets; with the line.
     """
-    text = read_text(path)
+    return label_map_of(read_text(path), path)
+
+
+def label_map_of(text: str, path: Any) -> dict[str, str]:
+    """Return label -> relation from the text of a file; `path` is how messages call it.
+
+    >>> label_map_of("place of birth\\tborn_in\\nspouse\\tmarried_to\\n", "map.tsv")
+    {'place of birth': 'born_in', 'spouse': 'married_to'}
+
+    Raises:
+        ValueError: As `read_label_map`.
+    """
     if text.lstrip()[:1] == "{":
         try:
             pairs = parse_json(text)

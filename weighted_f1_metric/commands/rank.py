@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..columns import repeated_ids
 from ..significance.rank_intervals import QUESTIONS, rank_intervals
 from ..significance.rank_table import rank_notes, rank_table
 from ..significance.run_measures import check_comparable
 from ..units import TRUTHS, truth_name
+from ..validation import quoted
 from .files import read_json
 from .flags import add_family_flags, add_format_flag, add_label_flags, add_track_flags
 from .label_scores import is_prose, print_scores
@@ -91,18 +93,21 @@ def system_files(paths: Sequence[str], names: Sequence[str] | None) -> dict[str,
 
     Raises:
         FileNotFoundError: A folder without predictions.
-        ValueError: A path given twice, names that do not fit, runs whose signatures differ.
+        ValueError: A path given twice without names, names that do not fit, runs whose signatures differ.
     """
-    distinct = {path if path == "-" else str(Path(path).resolve()): path for path in paths}
-    if len(distinct) < len(paths):
-        raise ValueError(f"{len(paths) - len(distinct)} of the {len(paths)} paths are there more than once.")
-    short = [Path(path).name for path in distinct]
-    chosen = list(names or (short if len(set(short)) == len(short) else distinct))
+    resolved = [path if path == "-" else str(Path(path).resolve()) for path in paths]
+    repeated = repeated_ids(resolved)
+    if repeated and (names is None or "-" in repeated):
+        raise ValueError(
+            f"{quoted(repeated)} is there more than once; give other files, or a name for each with --names."
+        )
+    short = [Path(path).name for path in resolved]
+    chosen = list(names or (short if len(set(short)) == len(short) else resolved))
     if len(chosen) != len(paths) or len(set(chosen)) < len(chosen):
         raise ValueError(f"`--names` must give {len(paths)} different names; got {', '.join(chosen)}.")
     files: dict[str, list[str | Path]] = {}
     runs: dict[str, list[Any]] = {}
-    for name, path in zip(chosen, distinct.values(), strict=True):
+    for name, path in zip(chosen, paths, strict=True):
         folder = Path(path)
         if not folder.is_dir():
             files[name] = [path]
@@ -114,6 +119,12 @@ def system_files(paths: Sequence[str], names: Sequence[str] | None) -> dict[str,
                 f"No predictions in {path!r}: it has neither seed-<n>/{PREDICTIONS_FILE} nor *.jsonl files."
             )
         results = seed_folders(folder, RUN_FILE)
+        without = [file.parent for file in results if file.parent not in {one.parent for one in seeds}]
+        if without:
+            raise FileNotFoundError(
+                f"{str(without[0])!r} has {RUN_FILE} and no {PREDICTIONS_FILE} ({len(without)} such seeds); "
+                "write its predictions again, or move the seed away."
+            )
         if results:
             runs[name] = [read_json(file) for file in results]
     check_comparable(runs)

@@ -171,7 +171,8 @@ def _read_system(
     """The predictions in the authors' format, or those of any system with what was lost."""
     broken: list[str] | None = [] if arguments.missing == "negative" else None
     records = read_any_records(arguments.pred, broken=broken)
-    if not is_foreign(arguments, records):
+    rules = rules_of(arguments)
+    if not is_foreign(rules, records) and arguments.na_rows is None:
         return _System(checked_predictions(records))
     negative_rows = [] if arguments.na_rows is None else read_references(arguments.na_rows)
     id_key = unit_id_key(arguments.track)
@@ -181,7 +182,7 @@ def _read_system(
         raise ValueError(f"--na_rows has units of --test: {quoted(sorted(shared, key=str))}.")
     fitted = fitted_records(
         records,
-        rules_of(arguments),
+        rules,
         broken=broken or [],
         track=arguments.track,
         references=[*references, *negative_rows],

@@ -143,10 +143,16 @@ def legend_below(figure: Figure, row: Sequence[Axes]) -> None:
     for axes in row:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    columns = min(_LEGEND_COLUMNS, len(named))
-    figure.legend(
-        named.values(), named.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
+    for columns in range(min(_LEGEND_COLUMNS, len(named)), 0, -1):
+        legend = figure.legend(
+            named.values(), named.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+        )
+        if columns == 1 or sum(map(len, named)) < 40:  # fits in any figure; to measure is to draw
+            return
+        figure.draw_without_rendering()
+        if legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def display_label(name: str) -> str:

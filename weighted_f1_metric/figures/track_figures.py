@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..ranking import PRCurve, pr_curve, ranking_measures
+from ..systems.calibration import calibration
 from ..tables import average_names
 from ..track_statistics import TrackStatistics, truth_pairs
 from ..tracks import ScoredTrack
 from ..units import truth_name
 from ..unjudged.bounds import bounds_of_scored, mean_bounds
 from ..validation import check_choice
+from .calibration_plots import plot_reliability, plot_risk_coverage
 from .plots import plot_averages, plot_class_weights, plot_f1_by_support
 from .ranking_plots import plot_pr_curves, plot_relation_coverage
 
@@ -28,6 +30,8 @@ FIGURE_CAPTIONS = {
     "pr_curves": "Precision against recall",
     "f1_by_support": "F1 of each class against its support",
     "relation_coverage": "Relations among the first K candidates",
+    "reliability": "Share of right predictions against their score",
+    "risk_coverage": "Share of wrong predictions against the share that is kept",
     "class_weights": "What each class weighs under each average",
 }
 
@@ -95,10 +99,11 @@ def track_coverage(
 
 
 def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str, Figure]:
-    """Return name -> figure: averages, class weights, F1 by support; with scores PR curves and coverage.
+    """Return name -> figure: averages, class weights, F1 by support; with scores PR curves, coverage and what
+    the scores are worth.
 
     Args:
-        scored: One run, from `scored_track`; F1 by support and coverage are drawn of this one.
+        scored: One run, from `scored_track`; F1 by support, coverage and calibration are drawn of this one.
         more_runs: Further runs of the same system (other seeds), scored with the same options: the averages
             and the PR curves are means over all runs, with their standard deviations.
 
@@ -126,6 +131,12 @@ def draw_track_figures(scored: ScoredTrack, *more_runs: ScoredTrack) -> dict[str
         covered = track_coverage(statistics, prefix)
         if found and covered is not None:
             curves[prefix], coverage[prefix] = found, covered
+    known = {prefix: calibration(statistics, prefix) for prefix in statistics.truths}
+    worth = {prefix: one for prefix, one in known.items() if one is not None}
+    if any(one.bins for one in worth.values()):
+        figures["reliability"] = plot_reliability(worth)
+    if worth:
+        figures["risk_coverage"] = plot_risk_coverage(worth)
     if curves:
         figures["pr_curves"] = plot_pr_curves(curves)
         figures["relation_coverage"] = plot_relation_coverage(

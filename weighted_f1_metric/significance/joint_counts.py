@@ -24,7 +24,7 @@ class RunCounts:
 
     Attributes:
         counts: Sparse (num_bags, T (3 C + 1)).
-        ranked: Its candidates under each of the T truths; empty where no ranking is measured.
+        ranked: Its candidates under each truth of which a ranking is measured.
     """
 
     counts: Any
@@ -38,16 +38,16 @@ class JointCounts:
     Attributes:
         bags: The kinds of bags; the columns hold for each of the T truths the supports of the C classes and N
             (T (C + 1) columns), then for each run and truth the true positives and predicted counts (2 T C),
-            then for each run and truth the candidates of its ranking, where one is measured.
+            then for each run and truth in `rankings` the candidates.
         run_system: Number of the system of each run, (num_runs,); runs of a system stand together.
-        rankings: Names of the ranking measures, without prefix.
-        widths: Number of columns of each run's and truth's ranking, (num_runs, T).
+        rankings: Truth -> names of its ranking measures, without prefix; truths without any are left out.
+        widths: Number of columns of each run's and truth's ranking, (num_runs, len(rankings)).
         rankings_that_differ: Truth -> number of bags that two systems score differently, (S, S).
     """
 
     bags: BagCounts
     run_system: IntArray
-    rankings: tuple[str, ...]
+    rankings: Mapping[str, Sequence[str]]
     widths: IntArray
     rankings_that_differ: dict[str, IntArray]
 
@@ -57,7 +57,7 @@ class JointCounts:
         systems: Sequence[Sequence[RunCounts]],
         labels: tuple[Label, ...],
         truths: tuple[str, ...],
-        rankings: tuple[str, ...] = (),
+        rankings: Mapping[str, Sequence[str]] | None = None,
     ) -> JointCounts:
         """Return the joint counts of systems, each a list of runs.
 
@@ -79,9 +79,9 @@ class JointCounts:
         ranked = zip(*(run.ranked for run in runs), strict=True)
         differ = {
             truth: _bags_that_differ(np.stack([one.checksum for one in own]), run_system, ones)
-            for truth, own in zip(truths, ranked, strict=False)
+            for truth, own in zip(rankings or (), ranked, strict=True)
         }
-        return cls(BagCounts(labels, truths, *kinds), run_system, rankings, widths, differ)
+        return cls(BagCounts(labels, truths, *kinds), run_system, rankings or {}, widths, differ)
 
     @property
     def num_runs(self) -> IntArray:
@@ -116,10 +116,12 @@ class JointCounts:
 
     def _ranking_scores(self, sums: FloatArray) -> AveragedScores:
         blocks = iter(np.split(sums, np.cumsum(self.widths)[:-1], axis=1))
-        found = [[ranking_scores(next(blocks), self.rankings) for _ in row] for row in self.widths]
+        found = [
+            [ranking_scores(next(blocks), names) for names in self.rankings.values()] for _ in self.widths
+        ]
         values, undefined = {}, {}
-        for place, truth in enumerate(self.bags.truths):
-            for name in self.rankings:
+        for place, (truth, names) in enumerate(self.rankings.items()):
+            for name in names:
                 values[f"{truth}_{name}"] = np.stack([own[place].values[name] for own in found])
                 undefined[f"{truth}_{name}"] = np.stack([own[place].undefined[name] for own in found])
         return AveragedScores(values, undefined)

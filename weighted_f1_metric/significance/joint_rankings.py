@@ -45,14 +45,18 @@ class RankedBags:
         return int(self.counts.shape[1] - 1) // 3
 
 
-def asked_rankings(measures: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Return the ranking measures among keys, without their prefixes.
+def asked_rankings(measures: Iterable[str], prefixes: Sequence[str]) -> dict[str, list[str]]:
+    """Return truth -> the ranking measures among keys, without their prefixes; only truths that have some.
 
-    >>> asked_rankings(["magt_auc", "dsgt_auc", "dsgt_micro_f1", "dsgt_precision_at_50"], ["dsgt", "magt"])
-    ('auc', 'precision_at_50')
+    >>> asked_rankings(["magt_auc", "dsgt_micro_f1", "magt_precision_at_50"], ["dsgt", "magt"])
+    {'magt': ['auc', 'precision_at_50']}
     """
-    names = (key.removeprefix(f"{prefix}_") for prefix in prefixes for key in measures)
-    return tuple(sorted({name for name in names if _NAME.fullmatch(name)}))
+    asked = {
+        prefix: [key.removeprefix(f"{prefix}_") for key in measures if key.startswith(f"{prefix}_")]
+        for prefix in prefixes
+    }
+    found = {prefix: [name for name in names if _NAME.fullmatch(name)] for prefix, names in asked.items()}
+    return {prefix: names for prefix, names in found.items() if names}
 
 
 def ranked_bags(statistics: TrackStatistics, truth: str) -> RankedBags:

@@ -12,6 +12,7 @@ Neighbourhoods and Academic Achievement across Countries" (the step-down procedu
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from ..track_statistics import resolve_truths, statistics_of_units
 from ..tracks import track_signatures
 from ..unit_predictions import read_unit_predictions
 from ..units import read_units
-from ..validation import check_choice, check_real
+from ..validation import check_choice, check_real, quoted
 from ..weighting import AVERAGES, Average, named_averages
 from .bag_counts import IntArray, label_matrices, track_matrix
 from .joint_counts import FloatArray, JointCounts, RunCounts, mean_over_runs, runs_of
@@ -323,7 +324,7 @@ def _ranked(
             confidence,
         )
     warn_undefined({measure: ranking.undefined_share for measure, ranking in rankings.items()})
-    notes += _alike(names, differ)
+    notes += _alike(names, [*differ.values(), *joint.rankings_that_differ.values()])
     return RankIntervals(
         rankings, question, tuple(notes), signatures, joint.bags.num_bags, n_resamples, confidence, seed
     )
@@ -379,9 +380,10 @@ def _joint_track(
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: {error}") from error
         if rankings and predictions.scores is None:
-            raise ValueError(f"{where} has no scores, which {rankings[0]!r} needs; rank by F1 instead.")
+            truth, names = next(iter(rankings.items()))
+            raise ValueError(f"{where} has no scores, which '{truth}_{names[0]}' needs; rank by F1 instead.")
         statistics = statistics_of_units(units, predictions, prefixes)
-        ranked = (ranked_bags(statistics, truth) for truth in prefixes if rankings)
+        ranked = (ranked_bags(statistics, truth) for truth in rankings)
         return RunCounts(track_matrix(statistics), tuple(ranked))
 
     systems = [[counts(name, number, run) for number, run in enumerate(own)] for name, own in runs.items()]
@@ -412,11 +414,19 @@ def _chosen(measures: Sequence[str] | None, observed: Mapping[str, Any], beta: f
     return list(dict.fromkeys(measures))
 
 
-def _alike(names: list[str], differ: Mapping[str, IntArray]) -> list[str]:
-    """Return a note for systems that count alike on every bag, under every truth."""
-    total = sum(differ.values())
-    pairs = np.argwhere(np.triu(np.asarray(total) == 0, 1))
-    return [f"{names[i]} and {names[j]} count alike on every bag; are they the same file?" for i, j in pairs]
+def _alike(names: list[str], differ: Sequence[IntArray]) -> list[str]:
+    """Return a note for each group of systems that count alike on every bag, under every truth, and warn."""
+    alike = np.asarray(sum(differ)) == 0
+    groups = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in alike)
+    notes = [
+        f"{quoted((names[place] for place in group), limit=len(names))} count alike on every bag; are they "
+        "the same file?"
+        for group in groups
+        if len(group) > 1
+    ]
+    for note in notes:
+        warnings.warn(note, stacklevel=4)
+    return notes
 
 
 @dataclass(frozen=True, eq=False)

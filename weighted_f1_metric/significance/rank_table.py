@@ -39,31 +39,47 @@ def measure_title(measure: str) -> str:
     >>> measure_title("magt_precision_at_50"), measure_title("micro_recall")
     ('MAGT P@50', 'micro_recall')
     """
-    found = f1_measure(measure)
-    truth = next(
-        (name for name in sorted(TRUTHS, key=len, reverse=True) if measure.startswith(f"{name}_")), ""
-    )
-    rest = measure.removeprefix(f"{truth}_")
-    name = RANKING_NAMES.get(rest, f"P@{rest[13:]}" if rest.startswith("precision_at_") else None)
-    if found:
-        truth, name = found[0], f"{found[1]} F1"
+    truth, rest = _split(measure)
+    if rest.startswith("precision_at_"):
+        name = f"P@{rest.removeprefix('precision_at_')}"
     elif rest == "macro_all_f1":
         name = "macro F1 over all relations"
+    else:
+        found = f1_measure(rest)
+        name = f"{found[1]} F1" if found and not found[0] else RANKING_NAMES.get(rest, "")
     return " ".join(filter(None, [truth and truth_name(truth), name])) if name else measure
+
+
+def _split(measure: str) -> tuple[str, str]:
+    """Return the truth of a key, "" for none, and the rest of it."""
+    for truth in sorted(TRUTHS, key=len, reverse=True):
+        if measure.startswith(f"{truth}_"):
+            return truth, measure.removeprefix(f"{truth}_")
+    return "", measure
 
 
 def rank_notes(result: RankIntervals) -> list[str]:
     """Return what was asked, the family of the comparisons, and what can and cannot be concluded."""
-    lines = [
+    return [*question_notes(result), *measure_notes(result)]
+
+
+def question_notes(result: RankIntervals) -> list[str]:
+    """Return what was asked, the family of the comparisons, and what must be known of the systems."""
+    return [
         f"{QUESTION_TEXTS[result.question]} {result.n_resamples} draws of {result.num_bags} bags (seed "
         f"{result.seed}); with probability {result.confidence:g} all rank sets of one measure hold at once: "
         "the family is all pairs of its systems, measures are not corrected for each other. Systems that "
         "share a letter cannot be told apart, which does not show them to be equal.",
         *result.notes,
     ]
-    for measure, ranking in result.rankings.items():
-        lines.append(" ".join([f"{measure_title(measure)}:", told_apart(ranking), needed(ranking)]).strip())
-    return lines
+
+
+def measure_notes(result: RankIntervals) -> list[str]:
+    """Return for each measure who can be told apart, and what more seeds or bags would do."""
+    return [
+        " ".join([f"{measure_title(measure)}:", told_apart(ranking), needed(ranking)]).strip()
+        for measure, ranking in result.rankings.items()
+    ]
 
 
 def told_apart(ranking: Ranking) -> str:
@@ -96,3 +112,29 @@ def needed(ranking: Ranking) -> str:
         f"The sd of one run's score, in points, with its 95% interval: {shown}. Half the width takes {runs}, "
         f"or {bags}."
     )
+
+
+def rank_overview(result: RankIntervals, truth: str) -> Table | None:
+    """Return the table of a truth: a row per system, a column per F1 average: rank (its set) letters.
+
+    Args:
+        result: From `rank_intervals`.
+        truth: Its prefix, "" without tracks.
+
+    Returns:
+        The table, its rows by the ranks under the first average; None when no F1 of the truth was ranked.
+    """
+    columns = {}
+    for measure in result.rankings:
+        own, name = _split(measure)
+        if own == truth and name.endswith(("_f1", "_fbeta")) and name != "max_f1":
+            columns[name.rpartition("_")[0].replace("_", " ")] = measure
+    if not columns:
+        return None
+    cells: dict[str, list[str]] = {}
+    for measure in columns.values():
+        for one in result.rankings[measure].systems:
+            place = f"{one.rank} ({one.rank_low}-{one.rank_high}) {one.group}"
+            cells.setdefault(one.name, []).append(place)
+    heading = " ".join(filter(None, [truth and truth_name(truth), "F: rank (set) group"]))
+    return Table([heading, *columns], [[name, *own] for name, own in cells.items()])

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "weighted_f1_metric"
 
@@ -42,7 +43,7 @@ from weighted_f1_metric.space import (  # noqa: E402
 )
 from weighted_f1_metric.space.compare_page import compare_page  # noqa: E402
 from weighted_f1_metric.space.example_files import ExampleFiles, write_example  # noqa: E402
-from weighted_f1_metric.space.score_page import LIMITS, labels_page, track_page  # noqa: E402
+from weighted_f1_metric.space.score_page import LIMITS, foreign_rules, labels_page, track_page  # noqa: E402
 from weighted_f1_metric.units import TRACKS  # noqa: E402
 
 DRAWING = '<div class="nyt-page"><p>Drawing the pictures ...</p></div>'
@@ -90,9 +91,20 @@ def score_files(
     by: str,
     unk: str,
     pictures: bool,
+    labels: str = "",
+    id_key: str = "",
+    pred_key: str = "",
+    threshold: float | None = None,
+    is_lenient: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """Yield scores a prediction file on a track."""
-    page = in_page(track_page)(
+
+    @in_page
+    def scored(**inputs: Any) -> Page:
+        rules = foreign_rules(labels or "", id_key or "", pred_key or "", threshold, is_lenient)
+        return track_page(**inputs, rules=rules)
+
+    page = scored(
         track=track,
         predictions_file=predictions_file,
         test_file=test_file,
@@ -169,6 +181,19 @@ def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
             relation = gr.Textbox("NA", label="Negative relation", min_width=140)
             by = gr.Dropdown(["rows", "sentences"], value="rows", label="By", min_width=140)
             unk = gr.Dropdown(["error", "exclude"], value="error", label="Unjudged rows", min_width=140)
+        with gr.Accordion("Output of a system with other labels", open=False, elem_id="other_system"):
+            labels = gr.Textbox(
+                label="Its labels and ours, a line each", lines=4, elem_id="label_map",
+                placeholder="place of birth = /people/person/place_of_birth".replace(" = ", "\t"),
+                info="between them a tab, a semicolon or a comma",
+            )  # fmt: skip
+            with gr.Row():
+                id_key = gr.Textbox(label="Its name of the id", placeholder="instance_id", min_width=140)
+                pred_key = gr.Textbox(label="Its name of the label", placeholder="pred", min_width=140)
+                threshold = gr.Number(None, label="Take back below this score", min_width=140)
+            is_lenient = gr.Checkbox(
+                False, label="Count what does not fit as negative, and say how much that is"
+            )
         with gr.Row():
             score_track = gr.Button("Score track", variant="primary", elem_id="score_track")
             fill = gr.Button("Fill in example files", elem_id="fill_track")
@@ -184,8 +209,10 @@ def _score_tab(example: ExampleFiles, first: tuple[str, str]) -> None:
         score_labels, [*columns, negative, macro, pictures], [tables, figures], api_name="score_labels"
     )
     score_track.click(
-        score_files, [track, *files, relation, by, unk, pictures], [tables, figures], api_name="score_track"
-    )
+        score_files,
+        [track, *files, relation, by, unk, pictures, labels, id_key, pred_key, threshold, is_lenient],
+        [tables, figures], api_name="score_track",
+    )  # fmt: skip
     fill.click(lambda: example.track, outputs=files, api_visibility="private")
 
 

@@ -10,12 +10,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..commands.foreign_files import (
+    fitted_records,
+    is_foreign,
+    label_map_of,
+    read_any_records,
+    report_lines,
+)
 from ..commands.label_files import GOLD_NAMES, PREDICTED_NAMES, read_label_file
-from ..commands.prediction_files import read_predictions, read_references, read_relations
+from ..commands.prediction_files import checked_predictions, read_references, read_relations
 from ..counts import ClassCounts, class_counts
 from ..family import f1_family
 from ..figures.plots import plot_class_weights, plot_f1_by_support
 from ..figures.track_figures import FIGURE_CAPTIONS, captioned_figures
+from ..systems.foreign import ForeignRules
 from ..table import percent
 from ..tables import (
     BOUNDS_NOTE,
@@ -118,21 +126,37 @@ def track_page(
     negative_relation: str = "NA",
     by: str = "rows",
     unk: str = "error",
+    rules: ForeignRules | None = None,
 ) -> Page:
     """Return the page of a prediction file on a track, against a test file in NYT-H's format.
+
+    Args:
+        track, negative_relation, by, unk: As in `score_track`.
+        predictions_file, test_file, rel2id_file: The uploads.
+        rules: How the output of a system that knows nothing of NYT-H is read.
 
     Raises:
         UploadError: a file is missing, too large, or no text.
         TypeError, ValueError: as `read_predictions`, `read_references`, `read_relations`, `score_track`.
     """
-    scored = scored_track(
-        track=track,
-        predictions=read_predictions(checked_upload(predictions_file, "prediction file", LIMITS)),
-        references=read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
-        relations=read_relations(
+    rules = rules or ForeignRules()
+    predictions = checked_upload(predictions_file, "prediction file", LIMITS)
+    against: dict[str, Any] = {
+        "track": track,
+        "references": read_references(checked_upload(test_file, "test file (test.json)", LIMITS)),
+        "relations": read_relations(
             checked_upload(rel2id_file, "rel2id.json", LIMITS), negative_relation=negative_relation.strip()
         ),
-        negative_relation=negative_relation.strip(),
+        "negative_relation": negative_relation.strip(),
+    }
+    broken: list[str] | None = [] if rules.missing == "negative" else None
+    records, said = read_any_records(predictions, broken=broken), []
+    if is_foreign(rules, records):
+        fitted = fitted_records(records, rules, broken=broken or [], **against)
+        said = report_lines(fitted.report)
+    scored = scored_track(
+        **against,
+        predictions=fitted.records if said else checked_predictions(records),
         by=by,
         unk=unk,
         per_class=True,
@@ -153,7 +177,7 @@ def track_page(
     parts = [
         _lead(f"{truth_name(best)}: micro F1 {micro}, macro F1 {macro}"),
         table_html(averages_by_truth(scores, bounds=bounds), name="averages", caption="F1 under each truth"),
-        lines_html(notes),
+        lines_html([*said, *notes]),
     ]
     if scored.predictions.scores is not None:
         parts.append(_ranking_html(scores))
@@ -186,6 +210,31 @@ def track_page(
     }
     parts += [_signature_html(scored.signatures), _downloads_html(scores, tables)]
     return Page(_page(parts), partial(captioned_figures, scored))
+
+
+def foreign_rules(
+    labels: str, id_key: str, pred_key: str, threshold: float | None, is_lenient: bool
+) -> ForeignRules:
+    """Return how another system's output is read, from the fields of the page.
+
+    Args:
+        labels: Lines of its label and ours, between them a tab, a semicolon or a comma; or a JSON object.
+        id_key, pred_key: Its names of the id and of the label; "" for ours.
+        threshold: Statements with a lower score are taken back; None: none are.
+        is_lenient: What does not fit counts as the negative relation and is told, instead of an error.
+
+    Raises:
+        ValueError: A map that cannot be read.
+    """
+    return ForeignRules(
+        label_map=label_map_of(labels, "the map of labels") if labels.strip() else {},
+        unknown="negative" if is_lenient else "error",
+        missing="negative" if is_lenient else "error",
+        extra="ignore" if is_lenient else "error",
+        id_key=id_key.strip() or None,
+        pred_key=pred_key.strip() or None,
+        threshold=threshold,
+    )
 
 
 def _negative(name: str, labels: Set[str]) -> tuple[str | None, list[str]]:

@@ -24,11 +24,11 @@ def false_alarms(
         bags: The bag of each unit; None: each is its own.
 
     Returns:
-        `num_units`, `share` in [0, 1], its 95 % `interval`, and `relations`: relation -> share of all units
-        that were given it, the most frequent first; relations without a false alarm are left out. Where
-        several relations are predicted for a unit, each counts once. The interval is Wilson's with the number
-        of units that, were they independent, would know as much as these in their bags (Korn and Graubard
-        1998, *Confidence intervals for proportions with small expected number of positive counts*).
+        `num_units`, `share` in [0, 1], its 95 % `interval`, `relations`: relation -> share of all units that
+        were given it, the most frequent first, and `relation_intervals`; relations without a false alarm are
+        left out. Where several are predicted for a unit, each counts once. An interval is Wilson's with the
+        number of units that, were they independent, would know as much as these in their bags (Korn and
+        Graubard 1998, *Confidence intervals for proportions with small expected number of positive counts*).
 
     >>> alarms = false_alarms([{"pred": "NA"}, {"pred": "born"}, {"pred": []}, {"pred": "NA"}],
     ...                       negative_relation="NA")
@@ -40,19 +40,23 @@ def false_alarms(
     """
     if not records:
         raise ValueError("There are no units of the negative relation, and so no share of false alarms.")
-    said: Counter[str] = Counter()
-    alarms: list[bool] = []
-    for record in records:
-        predicted = [record["pred"]] if isinstance(record["pred"], str) else record["pred"]
-        positive = {relation for relation in predicted if relation != negative_relation}
-        said.update(sorted(positive))
-        alarms.append(bool(positive))
-    total, share = len(alarms), sum(alarms) / len(alarms)
+    given = [
+        {record["pred"]} if isinstance(record["pred"], str) else set(record["pred"]) for record in records
+    ]
+    given = [relations - {negative_relation} for relations in given]
+    total = len(given)
+    bags = range(total) if bags is None else bags
+    said = Counter(relation for relations in given for relation in sorted(relations))
+    alarms = [bool(relations) for relations in given]
     return {
         "num_units": total,
-        "share": share,
-        "interval": _wilson(share, _independent(alarms, bags if bags is not None else range(total))),
+        "share": sum(alarms) / total,
+        "interval": _interval(alarms, bags),
         "relations": {relation: count / total for relation, count in said.most_common()},
+        "relation_intervals": {
+            relation: _interval([relation in relations for relations in given], bags)
+            for relation, _ in said.most_common()
+        },
     }
 
 
@@ -67,9 +71,16 @@ def false_alarms_note(alarms: Mapping[str, Any]) -> str:
 
 def false_alarms_table(alarms: Mapping[str, Any]) -> Table:
     """Return the table of false alarms: the share in percent of all, and of each relation."""
-    rows = [["any relation", percent(alarms["share"])]]
-    rows += [[relation, percent(share)] for relation, share in alarms["relations"].items()]
-    return Table(["false alarms", "percent of units"], rows)
+    rows = [["any relation", percent(alarms["share"]), interval(alarms["interval"])]]
+    rows += [
+        [relation, percent(share), interval(alarms["relation_intervals"][relation])]
+        for relation, share in alarms["relations"].items()
+    ]
+    return Table(["false alarms", "percent of units", "95% interval"], rows)
+
+
+def _interval(alarms: Sequence[bool], bags: Sequence[Any]) -> tuple[float, float]:
+    return _wilson(sum(alarms) / len(alarms), _independent(alarms, bags))
 
 
 def _independent(alarms: Sequence[bool], bags: Sequence[Any]) -> float:

@@ -24,8 +24,8 @@ def parts_by_support(support: Mapping[str, int]) -> dict[str, str]:
     Args:
         support: Class -> its number of reference rows, all > 0.
 
-    >>> parts_by_support({"a": 10, "b": 6, "c": 2, "d": 1, "e": 1})
-    {'a': 'head', 'b': 'middle', 'c': 'middle', 'd': 'tail', 'e': 'tail'}
+    >>> parts_by_support({"a": 4, "b": 4, "c": 1, "d": 1})
+    {'a': 'head', 'b': 'head', 'c': 'middle', 'd': 'tail'}
     """
     total, before, parts = sum(support.values()), 0, {}
     for name, number in sorted(support.items(), key=lambda item: (-item[1], item[0])):

@@ -35,6 +35,7 @@ TRUTHS = ("dsgt", "magt_ds_scope", "magt")
 def _no_pictures(monkeypatch):
     """They have tests of their own, and drawing takes longer than all the rest."""
     monkeypatch.setattr(comparison, "draw_comparison", lambda folder, runs, data: Pictures())
+    monkeypatch.setattr(comparison, "draw_rank_sets", lambda folder, runs, ranks: [])
 
 
 def plain(values):
@@ -82,6 +83,7 @@ def test_the_files_and_the_report(tmp_path):
         "table_7",
         "averages",
         "comparisons",
+        "rank_sets",
         "ranks",
         "ranking_truths",
         "ranking_averages",
@@ -177,9 +179,12 @@ def test_data_without_human_labels(tmp_path):
     report = write_comparison(title="t", runs=runs, data=data, folder=tmp_path / "out")
     assert "DSGT" not in report
     assert {path.stem for path in (tmp_path / "out" / "tables").glob("*.csv")} == {
-        *(f"{stem}_sent2sent" for stem in ("averages", "comparisons", "ranks", "ranking_averages")),
+        *(
+            f"{stem}_sent2sent"
+            for stem in ("averages", "comparisons", "rank_sets", "ranks", "ranking_averages")
+        ),
         "label_statistics",
-    }  # fmt: skip
+    }
     assert "| system | micro | weighted | dodrans | entropy | macro | official |" in report
     assert "| official F1 (%) | macro |" in report
     rows = read_csv(tmp_path / "out" / "tables" / "comparisons_sent2sent.csv")

@@ -1,14 +1,13 @@
 """The classifier: built on BERT and RoBERTa, saved, loaded by the Auto classes in a fresh process."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
+from transformers import BertConfig
 
 from finetune import RelationClassifier, RelationClassifierConfig
 from finetune.encoders.encoder_sources import (
@@ -24,6 +23,8 @@ from finetune.model.encoding import RowEncoder
 from finetune.model.entity_inputs import EntityInput
 from finetune.model.markers import MarkerTokens
 from finetune.model.modeling import bare_encoder
+from tests.finetune.model import classifiers
+from tests.finetune.model.classifiers import Batch, check_in_a_fresh_process
 
 MARKERS = MarkerTokens()
 LABELS = ["born_in", "NA", "made_in"]
@@ -46,61 +47,26 @@ def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
     return model.eval(), tokenizer
 
 
-def batch_of(tokenizer, *, found: bool = True) -> dict[str, torch.Tensor]:
+def batch_of(tokenizer, *, found: bool = True) -> Batch:
     spans = SPANS if found else np.vstack([SPANS[:1], [[-1, -1, 0, 3]]])
-    rows = RowEncoder(tokenizer, entity_input=EntityInput(), max_length=64).encode(
-        sentences=SENTENCES, spans=spans, row_names=["a", "b"]
-    )
-    labels = np.array([0, 2])
-    batches = RowBatches(rows=rows, labels=labels, row_ids=np.arange(2), pad_id=tokenizer.pad_token_id)
-    batch = batches.__getitems__([0, 1])
-    del batch["row_ids"]
-    return batch
+    given = {"sentences": SENTENCES, "spans": spans, "labels": [0, 2], "entity_input": EntityInput()}
+    return classifiers.batch_of(tokenizer, **given)
 
 
-FRESH = """
-import sys, torch
-from finetune import RelationClassifier
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
-for folder in sys.argv[1:]:
-    batch = torch.load(folder + "/batch.pt", weights_only=True)
-    for auto in (AutoModelForSequenceClassification, AutoModel):
-        model = auto.from_pretrained(folder).eval()
-        assert type(model) is RelationClassifier
-        with torch.no_grad():
-            torch.save(model(**batch).logits, f"{folder}/{auto.__name__}.pt")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    print(model.config.marker_ids, tokenizer.tokenize("in [E1] it[/E1]"))
-"""
-
-
-def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
+def test_a_fresh_process_loads_what_was_saved(
     bert_folder: Path, roberta_folder: Path, forked_python: Path, tmp_path: Path
 ) -> None:
-    folders, logits, ids = [], [], []
+    built = {encoder.name: build(encoder) for encoder in (bert_folder, roberta_folder)}
+    made = {name: (model, tokenizer, batch_of(tokenizer)) for name, (model, tokenizer) in built.items()}
+    check_in_a_fresh_process(forked_python, tmp_path, made)
     for encoder in (bert_folder, roberta_folder):
-        model, tokenizer = build(encoder)
-        folders.append(tmp_path / f"from_{encoder.name}")
-        model.save_pretrained(folders[-1])
-        tokenizer.save_pretrained(folders[-1])
-        batch = batch_of(tokenizer)
-        torch.save(batch, folders[-1] / "batch.pt")
-        with torch.no_grad():
-            logits.append(model(**batch).logits)
-        ids.append(tokenizer.convert_tokens_to_ids(list(MARKERS.tokens)))
-        config = json.loads((folders[-1] / "config.json").read_text())
+        tokenizer = built[encoder.name][1]
+        config = json.loads((tmp_path / encoder.name / "config.json").read_text())
         assert config["negative_relation"] == "NA"
-        assert config["marker_ids"] == ids[-1]
+        assert config["marker_ids"] == tokenizer.convert_tokens_to_ids(list(MARKERS.tokens))
+        assert set(config["marker_ids"][:2]) <= set(tokenizer("in [E1] it[/E1]")["input_ids"])
         assert config["id2label"] == {"0": "born_in", "1": "NA", "2": "made_in"}
         assert str(encoder) not in json.dumps(config), "a saved model does not tell where it was made"
-    words = [str(forked_python), "-c", FRESH, *map(str, folders)]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
-    for folder, expected, marker_ids, line in zip(folders, logits, ids, said, strict=True):
-        for auto in (AutoModelForSequenceClassification, AutoModel):
-            assert torch.equal(torch.load(folder / f"{auto.__name__}.pt", weights_only=True), expected)
-        assert line.startswith(str(marker_ids))
-        assert "'[E1]'" in line
-        assert "'[/E1]'" in line
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])

@@ -21,6 +21,8 @@ from finetune.model.encoding import RowEncoder, RowStatus
 from finetune.model.entity_inputs import EntityInput
 from finetune.model.modeling import unit_losses
 from finetune.model.prompt import SlotWords
+from tests.finetune.model import classifiers
+from tests.finetune.model.classifiers import Batch, check_in_a_fresh_process
 
 PROMPT = EntityInput("prompt")
 SENTENCES = ["Barack Obama was born in Honolulu.", "Crème brûlée is made in Zürich, not in New York City."]
@@ -66,13 +68,17 @@ def encoded(tokenizer, *, max_length=64, sentences=SENTENCES, spans=SPANS):
     )
 
 
-def batch_of(tokenizer, *, spans=SPANS) -> dict[str, torch.Tensor]:
-    rows = encoded(tokenizer, spans=spans)
-    labels = np.array([0, 2])
-    batches = RowBatches(rows=rows, labels=labels, row_ids=np.arange(2), pad_id=tokenizer.pad_token_id)
-    batch = batches.__getitems__([0, 1])
-    del batch["row_ids"]
-    return batch
+def batch_of(tokenizer, *, spans=SPANS) -> Batch:
+    given = {"sentences": SENTENCES, "spans": spans, "labels": [0, 2], "entity_input": PROMPT}
+    return classifiers.batch_of(tokenizer, **given)
+
+
+def test_a_fresh_process_loads_what_was_saved(
+    language_model: Path, forked_python: Path, tmp_path: Path
+) -> None:
+    model, tokenizer = build(language_model)
+    made = {"prompt": (model, tokenizer, batch_of(tokenizer))}
+    check_in_a_fresh_process(forked_python, tmp_path, made)
 
 
 def test_the_prompt_stands_behind_the_sentence_in_both_vocabularies(

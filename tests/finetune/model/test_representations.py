@@ -18,10 +18,9 @@ from finetune.encoders.encoder_sources import (
     load_encoder,
     load_tokenizer,
 )
-from finetune.model.batching import RowBatches
-from finetune.model.encoding import RowEncoder
 from finetune.model.entity_inputs import DEFINED, TYPED, entity_input
 from finetune.model.modeling import RelationClassifier, RelationClassifierConfig, dropout_of, segment_ids
+from tests.finetune.model.classifiers import Batch, batch_of
 
 SENTENCES = [
     "New York City is in New York.",
@@ -33,7 +32,6 @@ TYPES = [("city", "city"), ("city", "person"), ("person", "person")]
 COMBINATIONS = [(name, one) for name, several in DEFINED.items() for one in several]
 FAMILIES = ("bert", "roberta", "electra", "deberta", "deberta-v2", "modernbert")
 Folder = Callable[[str], Path]
-Batch = dict[str, torch.Tensor]
 
 
 def build(
@@ -53,14 +51,8 @@ def build(
         representation=representation,
         classifier_head=head,
     )
-    rows = RowEncoder(tokenizer, entity_input=shown, max_length=64).encode(
-        sentences=SENTENCES, spans=SPANS, row_names=["a", "b", "c"], types=TYPES
-    )
-    batches = RowBatches(
-        rows=rows, labels=np.array([2, 0, 0]), row_ids=np.arange(3), pad_id=tokenizer.pad_token_id
-    )
-    batch = batches.__getitems__([0, 1, 2])
-    del batch["row_ids"]
+    given = {"sentences": SENTENCES, "spans": SPANS, "labels": [2, 0, 0], "types": TYPES}
+    batch = batch_of(tokenizer, **given, entity_input=shown)
     return model.eval(), batch
 
 

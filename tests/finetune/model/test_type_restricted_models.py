@@ -20,6 +20,7 @@ from finetune.model.prediction_records import prediction_records
 from finetune.model.relation_pipeline import RelationPipeline
 from finetune.model.type_restriction import TypeRelations, TypeRestrictionHead, label_logits
 from finetune.model.word_encoders import WordEncoder, WordEncoderConfig
+from tests.finetune.model.classifiers import check_in_a_fresh_process
 from tests.hub_clients import BLOCK
 from weighted_f1_metric import f1_family
 
@@ -62,6 +63,11 @@ def batch_of(tokenizer, rows=(0, 1, 2), **given) -> dict[str, torch.Tensor]:
     batch = batches_of(tokenizer, **given).__getitems__(list(rows))
     del batch["row_ids"]
     return batch
+
+
+def test_a_fresh_process_loads_what_was_saved(forked_python: Path, tmp_path: Path) -> None:
+    model, tokenizer = build()
+    check_in_a_fresh_process(forked_python, tmp_path, {"types": (model, tokenizer, batch_of(tokenizer))})
 
 
 def test_nothing_comes_for_free_from_random_predictions(monkeypatch) -> None:

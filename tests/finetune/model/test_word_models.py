@@ -11,13 +11,14 @@ import torch
 from finetune.encoders.encoder_sources import build_classifier
 from finetune.encoders.word_vectors import word_tokenizer
 from finetune.model.bag_pooling import POOLINGS
-from finetune.model.batching import RowBatches
 from finetune.model.configuration import RelationClassifierConfig
 from finetune.model.crcnn import crcnn_loss
 from finetune.model.encoding import RowEncoder
 from finetune.model.entity_inputs import EntityInput
 from finetune.model.modeling import RelationClassifier
 from finetune.model.word_encoders import WordEncoder, WordEncoderConfig
+from tests.finetune.model import classifiers
+from tests.finetune.model.classifiers import Batch, check_in_a_fresh_process
 from tests.hub_clients import BLOCK
 
 LABELS = ["born_in", "NA", "made_in"]
@@ -51,50 +52,15 @@ def build(architecture: str, head: str, **options):
     return model.eval(), tokenizer
 
 
-def batch_of(tokenizer, rows=(0, 1, 2, 3)) -> dict[str, torch.Tensor]:
-    encoder = RowEncoder(tokenizer, entity_input=EntityInput("plain"), max_length=20)
-    encoded = encoder.encode(sentences=SENTENCES, spans=SPANS, row_names=list("abcd"))
-    labels = np.array([0, 2, 1, 1])
-    batch = RowBatches(rows=encoded, labels=labels, row_ids=np.arange(4), pad_id=0).__getitems__(list(rows))
-    del batch["row_ids"]
-    return batch
+def batch_of(tokenizer, rows=(0, 1, 2, 3)) -> Batch:
+    given = {"sentences": SENTENCES, "spans": SPANS, "labels": [0, 2, 1, 1], "max_length": 20}
+    return classifiers.batch_of(tokenizer, **given, rows=rows, entity_input=EntityInput("plain"))
 
 
-FRESH = """
-import sys, torch
-from finetune import RelationClassifier
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
-for folder in sys.argv[1:]:
-    batch = torch.load(folder + "/batch.pt", weights_only=True)
-    for auto in (AutoModelForSequenceClassification, AutoModel):
-        model = auto.from_pretrained(folder).eval()
-        assert type(model) is RelationClassifier
-        with torch.no_grad():
-            torch.save(model(**batch).logits, f"{folder}/{auto.__name__}.pt")
-    print(AutoTokenizer.from_pretrained(folder)("Obama isn't in Zürich")["input_ids"])
-"""
-
-
-def test_saved_and_loaded_in_a_fresh_process_the_logits_are_equal(
-    forked_python: Path, tmp_path: Path
-) -> None:
-    folders, logits = [], []
-    for architecture, head in SYSTEMS:
-        model, tokenizer = build(architecture, head)
-        folders.append(tmp_path / f"{architecture}_{head}")
-        model.save_pretrained(folders[-1])
-        tokenizer.save_pretrained(folders[-1])
-        batch = batch_of(tokenizer)
-        torch.save(batch, folders[-1] / "batch.pt")
-        with torch.no_grad():
-            logits.append(model(**batch).logits)
-    words = [str(forked_python), "-c", FRESH, *map(str, folders)]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == [str(tokenizer("Obama isn't in Zürich")["input_ids"])] * 4
-    for folder, expected in zip(folders, logits, strict=True):
-        assert expected.isfinite().all()
-        for auto in ("AutoModelForSequenceClassification", "AutoModel"):
-            assert torch.equal(torch.load(folder / f"{auto}.pt", weights_only=True), expected)
+def test_a_fresh_process_loads_what_was_saved(forked_python: Path, tmp_path: Path) -> None:
+    built = {f"{architecture}_{head}": build(architecture, head) for architecture, head in SYSTEMS}
+    made = {name: (model, tokenizer, batch_of(tokenizer)) for name, (model, tokenizer) in built.items()}
+    check_in_a_fresh_process(forked_python, tmp_path, made)
 
 
 ELSEWHERE = (

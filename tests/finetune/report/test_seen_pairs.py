@@ -81,10 +81,12 @@ def test_false_alarms_by_hand() -> None:
     records = [{"pred": p} for p in ("NA", "born", "lived", "born", ["NA"], [], ["born", "lived"], "NA")]
     found = false_alarms(records, negative_relation="NA")
     low, high = found.pop("interval")
+    assert found.pop("relation_intervals").keys() == {"born", "lived"}
     assert 0 < low < 0.5 < high < 1
     assert found == {"num_units": 8, "share": 0.5, "relations": {"born": 0.375, "lived": 0.25}}
     none = false_alarms([{"pred": "NA"}] * 8, negative_relation="NA")
     assert none.pop("interval")[0] == 0
+    assert none.pop("relation_intervals") == {}
     assert none == {"num_units": 8, "share": 0.0, "relations": {}}
     both = mean_false_alarms([found, none])
     assert both["share"] == 0.25

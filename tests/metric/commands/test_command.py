@@ -156,3 +156,17 @@ def test_module_runs_and_import_is_lean(files):
     code = f"import sys, weighted_f1_metric; print([name for name in {heavy} if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
+
+
+def test_a_message_names_the_flags_of_the_command(files, rows, capsys):
+    folder, _ = files
+    some = [{**row, "bag_label": "unk" if number == 0 else "yes"} for number, row in enumerate(rows)]
+    (folder / "test.json").write_text("".join(json.dumps(row) + "\n" for row in some))
+    assert main(["score", *flags(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "--unk exclude" in told
+    assert "--truths dsgt" in told
+    twice = json.dumps({"instance_id": "i0", "relation": "lives_in", "answer": "no"}) + "\n"
+    (folder / "judgments.jsonl").write_text(2 * twice)
+    assert main(["score", *flags(folder), "--judgments", str(folder / "judgments.jsonl")]) == 2
+    assert "--judgments holds" in capsys.readouterr().err

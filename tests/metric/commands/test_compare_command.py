@@ -75,6 +75,19 @@ def test_folders_stand_for_their_files_and_names_can_be_given(systems, capsys):
     assert "| RECENT (n = 3) | 50.0 ± 1.0 |" in capsys.readouterr().out
 
 
+def test_what_was_asked_and_what_so_few_runs_can_show(systems, tmp_path, capsys):
+    compare(systems / "ptr", systems / "recent")
+    shown = capsys.readouterr().out
+    assert "same test data, new seeds" in shown
+    assert "below about 2.3 sds" in shown  # t(4) = 2.776 at 2.5 %, times sqrt(2 / 3)
+    for name in ("x", "y", "z"):
+        write(tmp_path / name / "run.0.json", metrics(0.4, 0.4, 0.4))
+    compare(tmp_path / "x", tmp_path / "y")
+    assert "One run has no spread" in capsys.readouterr().out
+    compare(tmp_path / "x", tmp_path / "y", tmp_path / "z")
+    assert "weighted-f1 rank" in capsys.readouterr().out
+
+
 def test_systems_that_agree_are_said_to(tmp_path, capsys):
     for name, micro in (("x", 0.4), ("y", 0.6)):
         write(tmp_path / name / "run.0.json", metrics(micro, micro, micro))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.folders import SHARED
-from weighted_f1_metric import bootstrap_interval, f1_family, randomization_test
+from weighted_f1_metric import bootstrap_interval, f1_family, randomization_test, rank_intervals
 from weighted_f1_metric.__main__ import main
 
 GOLD = ["a", "a", "b", "NA", "b", "a"]
@@ -143,6 +143,31 @@ def test_label_files_are_compared_by_paired_tests(labels, capsys):
     last = list(csv.reader(io.StringIO(capsys.readouterr().out)))[-6:]
     assert last[0] == ["F-beta (%)", "macro"]
     assert last[3] == ["difference", f"{100 * found.differences['macro_fbeta']:+.2f}"]
+
+
+def test_three_systems_are_ranked_as_well(labels, capsys):
+    columns = {"pred.txt": PREDICTED, "gold.txt": GOLD, "other.txt": ["a", "a", "NA", "NA", "b", "a"]}
+    for name, column in columns.items():
+        (labels / name).write_text("\n".join(column) + "\n")
+    out = labels / "out.json"
+    words = ["--gold", str(labels / "gold.txt"), "--negative", "NA", "--n_resamples", "200", "--seed", "3"]
+    (labels / "copy.txt").write_text((labels / "gold.txt").read_text())
+    files = [str(labels / name) for name in ("pred.txt", "copy.txt", "other.txt")]
+    assert main(["compare", *files, *words, "--json", str(out)]) == 0
+    expected = rank_intervals(
+        systems={"pred.txt": PREDICTED, "copy.txt": GOLD, "other.txt": columns["other.txt"]},
+        references=GOLD,
+        negative_label="NA",
+        labels=["NA", "a", "b"],
+        seed=3,
+        n_resamples=200,
+    )
+    assert json.loads(out.read_text())["ranks"] == json.loads(json.dumps(expected.to_json()))
+    shown = capsys.readouterr().out
+    best = expected.rankings["micro_f1"].systems[0]
+    assert f"| copy.txt | 1 (1-{best.rank_high}) {best.group} |" in shown
+    assert main(["compare", *files[:2], *words, "--json", str(out)]) == 0
+    assert json.loads(out.read_text())["ranks"] is None
 
 
 def test_a_file_is_not_compared_with_itself(labels, capsys):

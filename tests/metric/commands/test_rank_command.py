@@ -88,7 +88,7 @@ def test_folders_of_seeds_are_runs(tmp_path, rows, capsys):
 @pytest.mark.parametrize(
     ("paths", "words", "named"),
     [
-        (("good.txt", "./good.txt"), (), "more than once"),
+        (("good.txt", "./good.txt"), (), "/good.txt' is there more than once"),
         (("good.txt",), (), "two systems"),
         (("good.txt", "absent.txt"), (), "absent.txt"),
         (("good.txt", "empty"), (), "empty"),
@@ -109,4 +109,39 @@ def test_bad_input_is_one_line(labels, capsys, paths, words, named):
 def test_one_file_under_two_names_is_said(labels, capsys):
     (labels / "again.txt").write_text((labels / "good.txt").read_text())
     assert rank(labels, paths=("good.txt", "again.txt", "poor.txt")) == 0
-    assert "again.txt and good.txt" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "'again.txt', 'good.txt'" in shown.out
+    assert shown.err.startswith("warning: 'again.txt', 'good.txt'")
+    words = ("--names", "x", "y", "z", "--averages", "micro")
+    assert rank(labels, *words, paths=("good.txt", "good.txt", "poor.txt")) == 0
+    shown = capsys.readouterr()
+    assert "| x | 1 | 100.00 | 1 | 1-2 | a |" in shown.out
+    assert "warning: 'x', 'y'" in shown.err
+
+
+def test_a_seed_without_predictions_is_named(tmp_path, capsys):
+    for name in ("x", "y"):
+        for seed in (9, 148):
+            folder = tmp_path / name / f"seed-{seed}"
+            folder.mkdir(parents=True)
+            (folder / "metrics.json").write_text("{}")
+            (folder / "predictions.jsonl").write_text("")
+    (tmp_path / "y" / "seed-148" / "predictions.jsonl").unlink()
+    assert main(["rank", str(tmp_path / "x"), str(tmp_path / "y"), "--gold", str(tmp_path / "g.txt")]) == 2
+    shown = capsys.readouterr().err
+    assert str(tmp_path / "y" / "seed-148") in shown
+    assert shown.count("\n") == 1
+
+
+def test_runs_of_other_truths_are_named(tmp_path, capsys):
+    for name, signature in (("x", "truth:dsgt|v:0"), ("y", "truth:magt|v:0")):
+        folder = tmp_path / name / "seed-9"
+        folder.mkdir(parents=True)
+        (folder / "metrics.json").write_text(json.dumps({"signature": signature}))
+        (folder / "predictions.jsonl").write_text("")
+    assert main(["rank", str(tmp_path / "x"), str(tmp_path / "y"), "--gold", str(tmp_path / "g.txt")]) == 2
+    shown = capsys.readouterr().err
+    assert "run 0 of x" in shown
+    assert "run 0 of y" in shown
+    assert "'dsgt' and 'magt'" in shown
+    assert shown.count("\n") == 1

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from weighted_f1_metric.counts import class_counts
 from weighted_f1_metric.exponent_curve import exponent_curve
 from weighted_f1_metric.family import family_from_counts
-from weighted_f1_metric.figures import plots, ranking_plots
+from weighted_f1_metric.figures import calibration_plots, plots, ranking_plots
 from weighted_f1_metric.figures.plots import plot_averages
 from weighted_f1_metric.ranking import pr_curve, ranking_measures
+from weighted_f1_metric.systems.calibration import Calibration
 from weighted_f1_metric.weighting import class_weights
 
 LABELS = ["NA", *(f"/people/person/r{i}" for i in range(8))]
@@ -299,3 +300,35 @@ EMPTY = class_counts(predictions=["NA"], references=["NA"], labels=["a", "NA"], 
 def test_nothing_to_draw_is_said(draw, match):
     with pytest.raises(ValueError, match=match):
         draw()
+
+
+def test_a_long_legend_stays_within_the_figure():
+    runs = curves()
+    figure = ranking_plots.plot_pr_curves(dict.fromkeys(("dsgt", "magt", "magt_ds_scope"), runs))
+    figure.savefig(io.BytesIO())
+    box = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def test_what_scores_are_worth():
+    one = Calibration(
+        num_predictions=4,
+        precision=0.75,
+        mean_score=0.6,
+        ece=0.1,
+        bins=((0.3, 0.5, 2), (0.9, 1.0, 2)),
+        aurc=0.2,
+        coverage_at=0.5,
+        threshold_at=0.9,
+        wanted=0.9,
+        least_sum=0,
+        greatest_sum=1,
+        curve=((0.5, 0.0), (1.0, 0.25)),
+    )
+    line = calibration_plots.plot_reliability({"magt": one}).axes[0].lines[1]
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([0.3, 0.9], [0.5, 1.0])
+    risk, wanted = calibration_plots.plot_risk_coverage({"magt": one}).axes[0].lines
+    assert (list(risk.get_xdata()), list(risk.get_ydata())) == ([0, 0.5, 1], [0, 0, 0.25])
+    assert wanted.get_ydata() == pytest.approx([0.1, 0.1])
+    with pytest.raises(ValueError, match="empty"):
+        calibration_plots.plot_reliability({"magt": dataclasses.replace(one, bins=())})

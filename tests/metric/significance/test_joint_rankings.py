@@ -80,7 +80,7 @@ def test_rankings_stand_beside_f1_in_one_call():
     ]
     systems["two"] = [systems["x1"], raised]
     shared = {"references": rows, "track": "sent2sent", "relations": RELATIONS}
-    measures = ["magt_auc", "dsgt_precision_at_30", "magt_micro_f1"]
+    measures = ["magt_auc", "dsgt_precision_at_30", "magt_micro_f1", "magt_ds_scope_max_f1"]
     result = rank_intervals(systems=systems, seed=0, n_resamples=400, measures=measures, **shared)
     assert list(result.rankings) == measures
     one = {name: said for name, said in systems.items() if name != "two"}
@@ -120,13 +120,14 @@ def test_scores_that_differ_on_few_bags_separate_nobody():
             for row, p in zip(rows, first, strict=True)
         ]
         result = rank_intervals(systems={"x": first, "y": second}, measures=["dsgt_auc"], **options)
+        assert not result.notes  # they decide alike, and are not the same
         assert (result.rankings["dsgt_auc"].critical_value is not None) is is_open
 
 
 @pytest.mark.parametrize(
     ("measure", "without_scores", "named"),
     [
-        ("magt_auc", True, r"Run 0 of 'y'.*'auc'"),
+        ("magt_auc", True, r"Run 0 of 'y'.*'magt_auc'"),
         # 23 rows have 46 candidates, many drawn test sets have 48.
         ("magt_precision_at_47", False, "'magt_precision_at_47' is not defined here"),
         ("magt_precision_at_0", False, "'magt_precision_at_0'"),

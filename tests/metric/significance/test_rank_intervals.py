@@ -55,7 +55,7 @@ def test_a_system_against_itself_is_one_group():
         assert [(s.rank, s.rank_low, s.rank_high, s.group) for s in ranking.systems] == [(1, 1, 2, "a")] * 2
         assert ranking.probability_better.tolist() == [[0.5, 0.5], [0.5, 0.5]]
         assert ranking.critical_value is None
-    assert "x and y" in result.notes[0]
+    assert "'x', 'y'" in result.notes[0]
 
 
 def test_order_of_systems_rows_and_runs_changes_nothing():

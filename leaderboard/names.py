@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
+
+from confusable_homoglyphs import confusables
 
 from weighted_f1_metric import space
 
@@ -11,27 +14,8 @@ MAX_MARKS = 2  # that stand on one letter; more hide the lines around them
 # Read as part of the board: its reference line, its examples, its truths.
 RESERVED = ("copy of the distant labels", "distant labels", "echo", "gold", "human", "dsgt", "magt")
 EXAMPLE_PREFIX = "example:"
-# Letters of other scripts, and digits, that look like a Latin letter (after NFKC and case folding), from
-# Unicode Technical Standard 39, confusables.txt.
-_LOOKS_LIKE = str.maketrans(
-    {
-        **dict(zip("авеёзкмнорстухѕіјԁԛԝһգոսցհ", "abee3kmhopctyxsijdqwhqnugh", strict=True)),
-        **dict(zip("αεικνορτυχγωβηϲ", "aeikvoptuxywbnc", strict=True)),
-        **dict(zip("ıɩɑɡʏʋⅼ", "iiagyvl", strict=True)),
-        **dict(zip("01|", "oll", strict=True)),
-        "i": "l",
-        "ї": "l",
-        "ι": "l",
-        "і": "l",
-        "ı": "l",
-        "–": "-",
-        "—": "-",
-        "‐": "-",
-        "‑": "-",
-        "−": "-",
-        "_": "-",
-    }
-)
+# What looks alike within ASCII; the rest is Unicode Technical Standard 39, as confusable_homoglyphs has it.
+_LOOKS_LIKE = str.maketrans({"0": "o", "1": "l", "|": "l", "i": "l", "_": "-", "—": "-", "m": "rn"})
 
 
 def checked_name(name: str) -> str:
@@ -65,6 +49,7 @@ def checked_name(name: str) -> str:
     return shown
 
 
+@lru_cache(maxsize=10_000)
 def skeleton(name: str) -> str:
     """Return what two names have in common that a reader takes for one: case, marks and look-alikes folded.
 
@@ -73,10 +58,21 @@ def skeleton(name: str) -> str:
     >>> skeleton("Model 1") == skeleton("model l"), skeleton("bert a") == skeleton("bert b")
     (True, False)
     """
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    letters = unicodedata.normalize("NFD", folded)
-    kept = "".join(one for one in letters if not unicodedata.combining(one))
-    return " ".join(kept.translate(_LOOKS_LIKE).split())
+    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
+    kept = "".join(_latin(one) for one in folded if not unicodedata.combining(one))
+    return " ".join(kept.casefold().translate(_LOOKS_LIKE).split())
+
+
+def _latin(character: str) -> str:
+    """Return the ASCII text that a character looks like, or its capital does; else the character."""
+    if character.isascii():
+        return character
+    for one in (character, character.upper()):
+        for found in confusables.is_confusable(one, greedy=True) or []:
+            for alike in found["homoglyphs"]:
+                if alike["c"].isascii():
+                    return str(alike["c"])
+    return character
 
 
 _RESERVED = {skeleton(name) for name in RESERVED}

@@ -346,7 +346,9 @@ def test_a_record_of_an_earlier_version_is_read(submitted, gold):
     assert parse_record(json.dumps(old))["num_runs"] == 1
 
 
-@pytest.mark.parametrize("name", ["bert", "BERT", "ＢＥＲＴ", "b\u0435rt", "be\u0301rt", "ｂert"])
+@pytest.mark.parametrize(
+    "name", ["bert", "BERT", "ＢＥＲＴ", "b\u0435rt", "be\u0301rt", "ｂert", "ᏴᎬᎡᎢ", "\u0412ert", "\u0432ert"]
+)
 def test_names_that_look_alike_are_one_name(name):
     assert skeleton(name) == skeleton("bert")
 

@@ -54,7 +54,7 @@ def clause(rng: random.Random) -> str:
     """Return a clause that names no entity.
 
     >>> clause(random.Random(0))
-    'a spokeswoman for the agency asked for a closer look at ...
+    'critics paid for the number of visitors after a meeting that lasted for hours'
     """
     return " ".join(rng.choice(part) for part in (_WHO, _DID, _WHAT, _WHEN))
 

@@ -12,7 +12,7 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -32,6 +32,7 @@ from ..schema import (
     TRAIN,
 )
 from .names import RELATIONS
+from .news import as_news
 from .plan import FULL_SIZES, FullCorpus
 from .sentences import BagMaker, Row
 
@@ -52,6 +53,9 @@ SIZES = {
     "small": {TRAIN: 2000, NA_TRAIN: 700, NA_REST: 400, DEV: 250, TEST: 450},
     "full": FULL_SIZES,
 }
+# How often a bag of a file of `small` is about a pair that an earlier file has, test first, then train: about
+# as many pairs are shared as in a part of the release.
+SHARED_PAIRS = {TRAIN: 0.02, NA_TRAIN: 0.05, NA_REST: 0.35}
 _ID_PREFIXES = {TRAIN: "NONNATRAIN", NA_TRAIN: "NATRAIN", NA_REST: "NAREST", DEV: "NONNADEV", TEST: "TEST"}
 
 
@@ -65,15 +69,20 @@ class SampleInfo:
     num_rows: dict[str, int] = field(default_factory=dict)
 
 
-def _draw(rng: random.Random, num_rows: dict[str, int]) -> dict[str, list[Row]]:
-    """The rows of every file. Dev is split off train by row, as the authors did: pairs sit on both sides."""
+def _draw(rng: random.Random, num_rows: dict[str, int], shared: Mapping[str, float]) -> dict[str, list[Row]]:
+    """The rows of every file. Dev is split off train by row, as the authors did: pairs sit on both sides.
+
+    `shared` is the chance that a bag of a file is about a pair of an earlier one.
+    """
     writer = BagMaker(rng, sum(num_rows.values()))
     rows = {TEST: [row for bag in writer.positive_bags(num_rows[TEST]) for row in bag]}
+    writer.begin_file(shared.get(TRAIN, 0))
     pool = [row for bag in writer.positive_bags(num_rows[TRAIN] + num_rows[DEV]) for row in bag]
     chosen = set(rng.sample(range(len(pool)), num_rows[DEV]))
     rows[TRAIN] = [row for index, row in enumerate(pool) if index not in chosen]
     rows[DEV] = [row for index, row in enumerate(pool) if index in chosen]
     for name in (NA_TRAIN, NA_REST):
+        writer.begin_file(shared.get(name, 0))
         rows[name] = [row for bag in writer.negative_bags(num_rows[name]) for row in bag]
     return rows
 
@@ -142,8 +151,10 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
     per row: instance_id, and half-open character spans `head` and `tail`) and SYNTHETIC.md, which says what
     it is. An existing folder must be empty or hold nothing but a sample, which is then replaced as a whole.
 
-    `size` "tiny" and "small" are for tests and trials; "full" has the published sizes of NYT-H (see
-    `nyt_h_dataset.published`): 667,189 rows, about 300 MB, a minute.
+    "small" and "full" read like news: sentences of 20 to 120 tokens, an eighth of them about two pairs, rows
+    that repeat, pairs of one file in another. "tiny" has short sentences and none of this, so that tests are
+    fast. "full" has the published sizes of NYT-H (see `nyt_h_dataset.published`): 667,189 rows, some 450 MB,
+    a few minutes; of its files only train and dev share pairs.
 
     Raises:
         ValueError: an unknown `size`, or a folder that holds anything else.
@@ -165,7 +176,12 @@ def write_sample(out_dir: str | os.PathLike[str], *, seed: int = 0, size: str = 
         fresh, old = temporary / "new", temporary / "old"
         fresh.mkdir()
         rng = random.Random(seed)
-        bags = FullCorpus(rng).stream() if size == "full" else _bags(_draw(rng, SIZES[size]))
+        if size == "full":
+            bags = as_news(rng, FullCorpus(rng).stream())
+        elif size == "small":
+            bags = as_news(rng, _bags(_draw(rng, SIZES[size], SHARED_PAIRS)))
+        else:
+            bags = _bags(_draw(rng, SIZES[size], {}))
         _write_files(fresh, bags)
         (fresh / MARKER_FILE).write_text(_MARKER.format(size=size, seed=seed), encoding="utf-8")
         if out.exists():

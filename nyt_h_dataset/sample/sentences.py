@@ -145,6 +145,9 @@ class Row:
     sentence: Sentence
 
 
+_Drawn = tuple[tuple[Entity, Entity], str]
+
+
 class BagMaker:
     """Draws pairs, bags and sentences from one random generator."""
 
@@ -158,6 +161,10 @@ class BagMaker:
             for kind in TYPES
         }
         self.taken: set[tuple[str, str]] = set()
+        # Pairs by the kinds of their entities, each with its relation: of this file, and of earlier ones.
+        self._new: dict[tuple[str, str], list[_Drawn]] = {}
+        self._earlier: dict[tuple[str, str], list[_Drawn]] = {}
+        self._shared = 0.0
         self.by_kinds: dict[tuple[str, str], list[str]] = {}
         for name, relation in RELATIONS.items():
             self.by_kinds.setdefault((relation.head, relation.tail), []).append(name)
@@ -167,8 +174,28 @@ class BagMaker:
         pool = self.pools[kind]
         return pool[int(len(pool) * self.rng.random() ** 1.5)]
 
-    def pair(self, head_kind: str, tail_kind: str) -> tuple[Entity, Entity]:
-        """Return a pair that was not drawn before; now and then one name begins with the other."""
+    def begin_file(self, shared: float) -> None:
+        """Let a share of the pairs that follow be pairs of the files before, each at most once."""
+        for kinds, pairs in self._new.items():
+            self._earlier.setdefault(kinds, []).extend(pairs)
+        self._new, self._shared = {}, shared
+
+    def pair(self, head_kind: str, tail_kind: str, relation: str = "") -> tuple[Entity, Entity]:
+        """Return a pair that this file has not; now and then one name begins with the other.
+
+        One of an earlier file has the same `relation` there; "" stands for no relation, and then for any.
+        """
+        rng, kinds = self.rng, (head_kind, tail_kind)
+        earlier = self._earlier.get(kinds, [])
+        pair = None
+        if self._shared and rng.random() < self._shared:
+            fitting = [at for at, drawn in enumerate(earlier) if relation in ("", drawn[1])]
+            pair = earlier.pop(rng.choice(fitting))[0] if fitting else None
+        pair = pair or self._new_pair(*kinds)
+        self._new.setdefault(kinds, []).append((pair, relation))
+        return pair
+
+    def _new_pair(self, head_kind: str, tail_kind: str) -> tuple[Entity, Entity]:
         rng = self.rng
         for _ in range(200):
             head, tail = self._pick(head_kind), self._pick(tail_kind)
@@ -235,7 +262,7 @@ class BagMaker:
         bags = []
         for relation in reversed(RELATIONS):
             while left[relation]:
-                pair = self.pair(RELATIONS[relation].head, RELATIONS[relation].tail)
+                pair = self.pair(RELATIONS[relation].head, RELATIONS[relation].tail, relation)
                 relations = [relation]
                 rivals = [r for r in self.by_kinds[pair[0].kind, pair[1].kind] if r != relation and left[r]]
                 share = 0.6 if relation in ENTAILED else _SECOND_RELATION

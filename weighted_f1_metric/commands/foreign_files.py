@@ -138,7 +138,9 @@ def read_any_records(
         return [(where, value) for where, value in json_values(text, path, broken=broken)]
     (_, header), *rows = _rows(text, path)
     if len(header) < 2:
-        raise ValueError(f"{path}, line 1: neither JSON nor a table with a header; it is {header[0]!r:.60}.")
+        raise ValueError(
+            f"{path}, line 1: not valid JSON, nor a table with a header; it is {header[0]!r:.60}."
+        )
     names = [name.strip() for name in header]
     for number, cells in rows:
         if len(cells) != len(names):

@@ -10,6 +10,9 @@ LOWEST_PYTHON ?= $(shell python3.10 -c "import sys; print(sys.executable)" 2>/de
 LOWEST_VENV ?= .venv-lowest
 LOWEST_STAMP := $(LOWEST_VENV)/.installed
 
+# Modules are compiled once, not in each of the processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-quick test-registry check test-old-datasets test-lowest bench clean
 
 $(STAMP): pyproject.toml constraints.txt

@@ -4,7 +4,6 @@ Nothing here imports evaluate, datasets, torch or transformers; `evaluate.load` 
 same functions.
 """
 
-from . import space
 from .commands.figure_files import write_figures, write_rank_figures, write_track_figures
 from .commands.files import atomic_file, is_part_of, parse_json, write_text
 from .commands.foreign_files import read_any_records, read_label_map
@@ -181,7 +180,6 @@ __all__ = [
     "signature",
     "slices_of_scored",
     "smallest_effect",
-    "space",
     "statistics_of_units",
     "statistics_table",
     "track_coverage",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..systems.foreign import PARTS, TRIPLES, ForeignPredictions, ForeignRules, fit_predictions
 from ..validation import quoted
 from .files import json_values, parse_json, read_text
 from .prediction_files import HINT
+
+if TYPE_CHECKING:  # the package is imported without its commands
+    import argparse
 
 RULE_FLAGS = ("map", "unknown", "missing", "extra", "id_key", "scores_key", "threshold", "na_rows")
 

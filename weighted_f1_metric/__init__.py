@@ -180,6 +180,7 @@ __all__ = [
     "signature",
     "slices_of_scored",
     "smallest_effect",
+    "space",
     "statistics_of_units",
     "statistics_table",
     "track_coverage",

@@ -41,7 +41,7 @@ with contextlib.suppress(ImportError):  # the tests that the second venv runs ne
 SLOW = {
     "dataset": "card/export cache_faults dataset_benchmark loading sample/full_size sources",
     "finetune": "demo predict push experiments/comparison experiments/comparison_figures"
-    " experiments/experiments model/bag_memory model/modeling model/relation_pipeline model/representations"
+    " experiments/experiments model/bag_memory model/modeling model/prompt model/relation_pipeline model/representations"
     " model/type_restricted_models model/word_models encoders/trained_source"
     " experiments/ranking_changes report/report_tables report/run_report training/bag_runs"
     " training/going_on training/kernel_caches training/output_folder training/processes training/prompt_runs"
@@ -49,21 +49,27 @@ SLOW = {
     " training/word_runs",
     "hub": "dataset_push evaluate_world metric_push",
     "metric": "evaluate_module merged_counts significance/resampling",
-    "space": "accessibility leaderboard_browser metric_browser request_limit staging",
+    "space": "accessibility board_ranks html_report leaderboard_browser login metric_browser request_limit"
+    " score_page staging",
+}
+SLOW_FILES = {
+    (ROOT / "tests" / part / name).with_name(f"test_{Path(name).name}.py")
+    for part, names in SLOW.items()
+    for name in names.split()
 }
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the slow files unread: some import libraries for seconds."""
+    return True if "not slow" in config.option.markexpr and collection_path in SLOW_FILES else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = {
-        (ROOT / "tests" / part / name).with_name(f"test_{Path(name).name}.py")
-        for part, names in SLOW.items()
-        for name in names.split()
-    }
-    gone = sorted(str(path) for path in slow if not path.is_file())
+    gone = sorted(str(path) for path in SLOW_FILES if not path.is_file())
     if gone:
         raise pytest.UsageError(f"tests/conftest.py names slow files that are not there: {', '.join(gone)}")
     for item in items:
-        if item.path in slow:
+        if item.path in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
 
 

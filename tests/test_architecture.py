@@ -241,6 +241,7 @@ def test_the_metric_and_the_commands_import_nothing_heavy():
         assert shown.stdout.strip() == "[]", module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

@@ -41,8 +41,8 @@ with contextlib.suppress(ImportError):  # the tests that the second venv runs ne
 SLOW = {
     "dataset": "card/export cache_faults dataset_benchmark loading sample/full_size sources",
     "finetune": "demo predict push experiments/comparison experiments/comparison_figures"
-    " experiments/experiments model/bag_memory model/modeling model/prompt model/relation_pipeline model/representations"
-    " model/type_restricted_models model/word_models encoders/trained_source"
+    " experiments/experiments model/bag_memory model/modeling model/prompt model/relation_pipeline"
+    " model/representations model/type_restricted_models model/word_models encoders/trained_source"
     " experiments/ranking_changes report/report_tables report/run_report training/bag_runs"
     " training/going_on training/kernel_caches training/output_folder training/processes training/prompt_runs"
     " training/training training/training_loss training/trajectory training/type_restricted_runs"

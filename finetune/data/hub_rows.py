@@ -180,7 +180,7 @@ def _values(dataset: Dataset, paths: Mapping[str, str], where: str) -> dict[str,
                 )
             continue
         if base not in wholes:
-            wholes[base] = plain[base][:]
+            wholes[base] = _column(plain, base, where)
         column = wholes[base]
         if part:
             feature, column = feature[part], [value and value[part] for value in column]
@@ -188,6 +188,16 @@ def _values(dataset: Dataset, paths: Mapping[str, str], where: str) -> dict[str,
             column = [_class_name(feature.names, value) for value in column]
         values[name] = column
     return values
+
+
+def _column(dataset: Dataset, name: str, where: str) -> Sequence[Any]:
+    """Return a column's values; JSON lines come into Arrow without a look at their bytes."""
+    try:
+        return dataset[name][:]
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where}: the column {name!r} has text that is not UTF-8 ({error}); convert the file to UTF-8."
+        ) from error
 
 
 def _class_name(names: Sequence[str], value: int | None) -> str | int | None:

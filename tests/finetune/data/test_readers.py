@@ -90,17 +90,10 @@ def test_broken_semeval_files(tmp_path: Path, broken: str | bytes, message: str)
         read_semeval2010(str(semeval_folder(tmp_path, train=broken)))
 
 
-def test_an_empty_split_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the split 'test' of semeval2010 has no rows"):
-        read_semeval2010(str(semeval_folder(tmp_path, test="")))
+def test_an_empty_split_is_refused() -> None:
     none = RelationRows([], [], np.zeros((0, 4), dtype=np.int64), np.zeros(0, dtype=np.int64), [], [])
     with pytest.raises(ValueError, match="the split 'train' of mine has no rows"):
         RelationData(name="mine", splits={"train": none}, label_names=("NA",), negative_relation="NA")
-
-
-def test_a_missing_semeval_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"TRAIN_FILE.TXT is not there; `data_dir` must hold"):
-        read_semeval2010(str(tmp_path))
 
 
 def test_tags_within_tags() -> None:
@@ -135,11 +128,6 @@ def test_nyt_h_sample(tmp_path: Path) -> None:
     assert not set(data.splits["train"].pair_names) & set(data.splits["validation"].pair_names)
     found = test.spans[(test.spans >= 0).all(axis=1)]
     assert len(found) > 80
-
-
-def test_nyt_h_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"does not exist.*github.com/Spico197/NYT-H"):
-        read_nyt_h(str(tmp_path / "nowhere"))
 
 
 @pytest.mark.skipif(not (SHARED / "semeval2010").is_dir(), reason="../shared/data/semeval2010 is not there")

@@ -129,13 +129,6 @@ def test_the_negative_relation_is_a_relation(tmp_path: Path) -> None:
     assert data.label_names == ("per:employee_of", "none")
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "test.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"test.json is not there; `data_dir` must hold train.json"):
-        read_tacred(str(tmp_path))
-
-
 def test_a_run(
     tmp_path: Path, words_for: Callable[..., list[str]], results_of: Callable[[Path], dict]
 ) -> None:

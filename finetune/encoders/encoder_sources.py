@@ -25,7 +25,7 @@ from .word_vectors import build_word_encoder, read_word_vectors, word_tokenizer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 
 # The longest row by default; longer ones only when `max_length` says so.
@@ -51,7 +51,7 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def load_config(name_or_path: str) -> PreTrainedConfig:
+def load_config(name_or_path: str) -> PretrainedConfig:
     """Return the config of an encoder folder or Hub name, or of a trained classifier.
 
     Raises:
@@ -232,7 +232,7 @@ def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list
 
 
 def max_sequence_length(
-    *, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig, requested: int | None
+    *, tokenizer: PreTrainedTokenizerBase, config: PretrainedConfig, requested: int | None
 ) -> int:
     """Return the number of tokens a row may have: `requested`, or what encoder and tokenizer can read, at
     most 512.
@@ -265,7 +265,7 @@ def build_classifier(
     label_word_ids: list[list[int]] | None = None,
     type_relations: list[list] | None = None,
     classifier_dropout: float | None = None,
-    max_length: int = DEFAULT_MAX_LENGTH,
+    max_row_tokens: int = DEFAULT_MAX_LENGTH,
     bag_pooling: str | None = None,
     multi_label: bool = False,
     tokens_per_chunk: int = TOKENS_PER_CHUNK,
@@ -289,7 +289,7 @@ def build_classifier(
         mask_id=None if label_word_ids is None else tokenizer.mask_token_id,
         type_relations=type_relations,
         classifier_dropout=classifier_dropout,
-        max_length=max_length,
+        max_row_tokens=max_row_tokens,
         bag_pooling=bag_pooling,
         multi_label=multi_label,
         tokens_per_chunk=tokens_per_chunk,
@@ -399,7 +399,7 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
     if isinstance(config, RelationClassifierConfig):
         check_flags(config, arguments)
         load_trained(name)
-        max_length = arguments.max_length or config.max_length
+        max_length = arguments.max_length or config.max_row_tokens
         max_sequence_length(tokenizer=tokenizer, config=config.encoder, requested=max_length)  # type: ignore[arg-type]
         return EncoderSource(tokenizer=tokenizer, max_length=max_length, build=None, trained=config)
     if arguments.representation == SENTENCE:

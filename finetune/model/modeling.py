@@ -18,7 +18,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoModelForTextEncoding,
-    PreTrainedConfig,
+    PretrainedConfig,
     PreTrainedModel,
 )
 from transformers.dynamic_module_utils import custom_object_save
@@ -26,11 +26,19 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING
 
 from .bag_pooling import Rows, bags_with_rows, certain_negative, score_bags, with_negative_logit
+
+# Not used here: transformers before 5.3 takes along from a folder only what this file itself names.
+from .batching import RowBatches  # noqa: F401
 from .configuration import RelationClassifierConfig
 from .crcnn import CRCNNHead, crcnn_loss
+from .encoding import RowEncoder  # noqa: F401
 from .entity_inputs import LAST_TOKEN, SENTENCE
+from .markers import Span  # noqa: F401
+from .prediction_records import prediction_records  # noqa: F401
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
+from .relation_pipeline import RelationPipeline  # noqa: F401
 from .type_restriction import TypeRelations, TypeRestrictionHead, needed_pairs, restricted_loss
+from .word_encoders import WordEncoder  # noqa: F401
 
 
 def unit_losses(
@@ -94,7 +102,7 @@ CLASSIFIER_HEADS = ("linear", "mlp", "crcnn", "type_restriction")
 
 
 def make_encoder(
-    config: PreTrainedConfig, make: Callable[..., Any], *, language_model: bool = False
+    config: PretrainedConfig, make: Callable[..., Any], *, language_model: bool = False
 ) -> tuple[PreTrainedModel, Any]:
     """Return an encoder of this config, and what else `make` returns beside it.
 
@@ -122,7 +130,7 @@ def make_encoder(
         return make(AutoModel)
 
 
-def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
+def bare_encoder(config: PretrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
     """Return an encoder of this config with random weights; see `make_encoder`."""
 
     def make(auto: Any, **options: Any) -> tuple[PreTrainedModel, None]:

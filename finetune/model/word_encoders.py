@@ -6,9 +6,11 @@ sentence. This file travels with a saved model: flat, relative imports only.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
@@ -20,7 +22,7 @@ ARCHITECTURES = (*PIECES, "att_blstm")
 RANDOM_SD = 0.3
 
 
-class WordEncoderConfig(PreTrainedConfig):
+class WordEncoderConfig(PretrainedConfig):
     """Shape of a word encoder; the defaults are those of [A]'s release.
 
     Attributes:
@@ -40,27 +42,43 @@ class WordEncoderConfig(PreTrainedConfig):
 
     model_type = "word_encoder"
 
-    architecture: str = "cnn"
-    vocab_size: int = 2
-    num_fixed_words: int = 0
-    word_size: int = 50
-    position_size: int = 5
-    max_distance: int = 75
-    num_filters: int = 230
-    window: int = 3
-    lstm_size: int = 100
-    embedding_dropout: float = 0.0
-    lstm_dropout: float = 0.0
-    hidden_dropout_prob: float = 0.5
-    pad_token_id: int | None = 0
-
-    def __post_init__(self, **kwargs):
+    def __init__(
+        self,
+        *,
+        architecture: str = "cnn",
+        vocab_size: int = 2,
+        num_fixed_words: int = 0,
+        word_size: int = 50,
+        position_size: int = 5,
+        max_distance: int = 75,
+        num_filters: int = 230,
+        window: int = 3,
+        lstm_size: int = 100,
+        embedding_dropout: float = 0.0,
+        lstm_dropout: float = 0.0,
+        hidden_dropout_prob: float = 0.5,
+        pad_token_id: int | None = 0,
+        **kwargs: Any,
+    ) -> None:
         """Check the values.
 
         Raises:
             ValueError: An unknown architecture or an even window.
         """
-        super().__post_init__(**kwargs)
+        super().__init__(**kwargs)
+        self.pad_token_id = pad_token_id
+        self.architecture = architecture
+        self.vocab_size = vocab_size
+        self.num_fixed_words = num_fixed_words
+        self.word_size = word_size
+        self.position_size = position_size
+        self.max_distance = max_distance
+        self.num_filters = num_filters
+        self.window = window
+        self.lstm_size = lstm_size
+        self.embedding_dropout = embedding_dropout
+        self.lstm_dropout = lstm_dropout
+        self.hidden_dropout_prob = hidden_dropout_prob
         if self.architecture not in ARCHITECTURES:
             raise ValueError(
                 f"`architecture` must be one of {', '.join(ARCHITECTURES)}; got {self.architecture!r}."

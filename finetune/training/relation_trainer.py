@@ -246,7 +246,10 @@ class RelationTrainer(Trainer):
         """
         super().__init__(**given)
         self.label_weights = None if label_weights is None else torch.from_numpy(label_weights)
-        self.loss_is_scaled_for_ga = True  # `compute_loss` divides by the units of the whole global batch
+        # `compute_loss` divides by the units of the whole global batch. Said in two ways: transformers before
+        # 5.18 divides by the number of batches again where the model does not take `num_items_in_batch`.
+        self.loss_is_scaled_for_ga = True
+        self.model_accepts_loss_kwargs |= not hasattr(Trainer, "loss_is_scaled_for_ga")
         self.loss_sum = 0.0
         self._loss_sum_before, self._seconds_before = 0.0, 0.0  # up to the checkpoint that is gone on from
         self._began = time.monotonic()

@@ -45,7 +45,7 @@ def bert_tokenizer() -> BertTokenizer:
         vocab_size=300, special_tokens=special, initial_alphabet=list("@#*^_"), show_progress=False
     )
     tokenizer.train_from_iterator(SENTENCES * 2, trainer)
-    return BertTokenizer(vocab=tokenizer.get_vocab(), model_max_length=64)
+    return BertTokenizer(vocab=tokenizer.get_vocab(), do_lower_case=True, model_max_length=64)
 
 
 @pytest.fixture(scope="session")

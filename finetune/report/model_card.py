@@ -263,7 +263,7 @@ def training_text(results: Mapping[str, Any]) -> str:
     )
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return (
-        f"{table}\n\nAt most {results['max_length']} tokens a sentence. Versions: {as_text(versions)}. "
+        f"{table}\n\nAt most {results['max_length']} tokens a sentence. Versions: {as_text(versions)}.\n"
         f"The model loads with transformers {LOADS_FROM} and newer."
     )
 

@@ -41,7 +41,7 @@ from .report.results import PAGE, RESULTS, read_results, to_json
 EVAL_RESULTS = ".eval_results"
 # What a seed's folder holds by the run; whatever else lies there is not ours to publish.
 SEED_FILES = (
-    *("*.py", "config.json", "metrics.json", "training.json", "*predictions.jsonl"),
+    *("*.py", "config.json", "metrics.json", "training.json", "history.json", "*predictions.jsonl"),
     *("*.safetensors", "*.safetensors.index.json", "tokenizer*.json", "special_tokens_map.json"),
     *("added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "*.model"),
 )

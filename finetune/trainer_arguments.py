@@ -9,7 +9,9 @@ from typing import get_args, get_type_hints
 
 import torch
 import transformers
-from transformers import TrainingArguments
+from transformers import Trainer, TrainingArguments
+from transformers.integrations import get_reporting_integration_callbacks
+from transformers.utils import is_liger_kernel_available
 
 from hub_cards import check_repo_id
 
@@ -109,6 +111,13 @@ class RelationTrainingArguments(TrainingArguments):
             "without evaluations after each epoch."
         },
     )
+    logging_steps: float | None = field(  # type: ignore[assignment]
+        default=None,
+        metadata={
+            "help": "Log the mean loss after every so many steps (a share of all steps below 1). Default: "
+            "after each epoch."
+        },
+    )
     seed: int | None = field(  # type: ignore[assignment]
         default=None,
         metadata={"help": f"The seed of a single run (default {DEFAULT_SEED}); not with --seeds."},
@@ -140,6 +149,11 @@ class RelationTrainingArguments(TrainingArguments):
         if self.save_steps is not None and (type(self.save_steps) is not int or self.save_steps < 1):
             raise ValueError(f"`--save_steps` must be a positive integer; got {self.save_steps!r}.")
         self._check_numbers()
+        self.logging_decided_here = self.logging_steps is None
+        if self.logging_steps is None:
+            self.logging_steps = TrainingArguments.logging_steps
+            if self.logging_strategy == TrainingArguments.logging_strategy:
+                self.logging_strategy = "epoch"
         self.save_every, self.save_steps = self.save_steps, int(TrainingArguments.save_steps)
         if self.push_to_hub != (self.hub_model_id is not None):
             raise ValueError("`--push_to_hub` and `--hub_model_id OWNER/NAME` go together; give both.")
@@ -230,6 +244,22 @@ def check_processes(arguments: TrainingArguments) -> None:
         )
 
 
+def check_installed(arguments: TrainingArguments) -> None:
+    """Raise ValueError where a report backend, optimizer or kernels that the flags name are not installed."""
+    try:
+        for callback in get_reporting_integration_callbacks(arguments.report_to):
+            callback()
+        if arguments.use_liger_kernel and not is_liger_kernel_available():
+            raise ImportError("`--use_liger_kernel` needs liger-kernel: pip install liger-kernel.")
+        Trainer.get_optimizer_cls_and_kwargs(arguments)
+    except (ImportError, RuntimeError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except ValueError as error:
+        # Some optimizers want the model, which there is none of yet; the rest is about what is installed.
+        if "install" in str(error) or "not supported" in str(error):
+            raise
+
+
 def computes_bf16(*, use_cpu: bool) -> bool:
     """Return whether the device multiplies bfloat16 natively, so that it is faster and not emulated."""
     if not use_cpu:
@@ -253,6 +283,7 @@ def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
     for item in fields(TrainingArguments):
         value, default = getattr(arguments, item.name), getattr(plain, item.name)
         told = item.name not in PUSHING and not item.name.endswith("_token")
+        told = told and not (item.name == "logging_strategy" and arguments.logging_decided_here)
         if item.init and value != default and told:
             value = value.value if isinstance(value, Enum) else value
             given[item.name] = value if isinstance(value, (bool, int, float, str, list)) else str(value)

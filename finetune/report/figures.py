@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weighted_f1_metric import (
+    COLOURS,
     class_counts,
     draw_track_figures,
     family_from_counts,
@@ -32,7 +33,13 @@ DRAWN = ("averages", "pr_curves", "f1_by_support", "relation_coverage")
 
 
 def draw_run(
-    folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
+    folder: Path,
+    *,
+    data: RelationData,
+    track: str | None,
+    runs: Sequence[Sequence[Mapping[str, Any]]],
+    histories: Mapping[str, Sequence[Mapping[str, Any]]],
+    measure: str | None,
 ) -> list[str]:
     """Return the names of the files written to `folder`/figures, sorted.
 
@@ -41,6 +48,8 @@ def draw_run(
         data: With the test split.
         track: The track of `score_track`, or None for data that `f1_family` scores.
         runs: The prediction records of the test split, for each seed.
+        histories: Name of a seed -> what was logged while it trained.
+        measure: What selects on validation.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -52,7 +61,37 @@ def draw_run(
     else:
         drawn = _family_figures(data, runs)
     kept = {name: figure for name, figure in drawn.items() if name.startswith(DRAWN)}
+    if any(histories.values()):
+        kept["training_history"] = plot_history(histories, measure=measure)
     return sorted(path.name for path in write_figures(folder / FIGURES, kept))
+
+
+def plot_history(histories: Mapping[str, Sequence[Mapping[str, Any]]], *, measure: str | None) -> Figure:
+    """Return the training loss, and the measure of validation that selects, by step; a line a seed.
+
+    Args:
+        histories: Name of a seed -> entries with `step`, and `loss` or `eval_<measure>`.
+        measure: What selects; None draws the loss alone.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    shown = {"loss": "training loss"}
+    if measure is not None:
+        shown[f"eval_{measure}"] = f"validation {measure.replace('_', ' ')}"
+    figure = Figure(figsize=(4.2 * len(shown), 3.2), layout="constrained")
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, (key, label) in zip(panels, shown.items(), strict=True):
+        for number, (name, history) in enumerate(histories.items()):
+            entries = [entry for entry in history if key in entry]
+            steps, values = [entry["step"] for entry in entries], [entry[key] for entry in entries]
+            axes.plot(steps, values, color=COLOURS[number % len(COLOURS)], marker=".", label=name)
+        axes.set_xlabel("step")
+        axes.set_ylabel(label)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(histories) > 1:
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
+    return figure
 
 
 def _family_figures(data: RelationData, runs: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Figure]:
@@ -102,11 +141,9 @@ def untrained_results(*, data: RelationData, track: str, **scoring: Any) -> dict
     return lines
 
 
-def drawn_figures(
-    folder: Path, *, data: RelationData, track: str | None, runs: Sequence[Sequence[Mapping[str, Any]]]
-) -> tuple[list[str], str | None]:
-    """Return the names of the figures in `folder`/figures, and why there are none."""
+def drawn_figures(folder: Path, **given: Any) -> tuple[list[str], str | None]:
+    """Return the names of the figures in `folder`/figures, and why there are none; see `draw_run`."""
     try:
-        return draw_run(folder, data=data, track=track, runs=runs), None
+        return draw_run(folder, **given), None
     except ImportError as error:
         return [], str(error)

@@ -19,6 +19,7 @@ PAGE = "README.md"
 METRICS = "metrics.json"
 TRAINING = "training.json"
 PREDICTIONS = "predictions.jsonl"
+HISTORY = "history.json"
 _OF_A_CLASS = ("precision", "recall", "f1")
 PACKAGES = ("nyt-h", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scipy")
 
@@ -35,6 +36,8 @@ class SeedResult:
         false_alarms: What `evaluation.false_alarms` gives for the rows of the negative relation; None unless
             they were predicted.
         predictions: The prediction records of the test units.
+        history: What was logged while training: `step`, `epoch`, and `loss` or the `eval_` measures of
+            validation; no times. Empty for seeds of before.
     """
 
     seed: int
@@ -43,11 +46,17 @@ class SeedResult:
     only_negative: bool
     false_alarms: dict[str, Any] | None = None
     predictions: tuple[dict[str, Any], ...] = ()
+    history: tuple[dict[str, Any], ...] = ()
 
 
 def write_seed(folder: Path, result: SeedResult) -> None:
-    """Write training.json and metrics.json, the test scores, beside its predictions: the seed is finished."""
-    rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name != "predictions"}
+    """Write history.json, training.json and metrics.json (the test scores) beside the predictions.
+
+    The seed is finished then.
+    """
+    write_text(folder / HISTORY, to_json(result.history))
+    own = ("predictions", "history")
+    rest = {item.name: getattr(result, item.name) for item in fields(result) if item.name not in own}
     test = result.scores["test"]
     rest["scores"] = {split: scores for split, scores in result.scores.items() if split != "test"}
     write_text(folder / TRAINING, to_json(rest))
@@ -65,12 +74,14 @@ def read_seed(folder: Path) -> SeedResult | None:
     try:
         rest, test = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (TRAINING, METRICS))
         result = SeedResult(**{**rest, "scores": {**rest["scores"], "test": test}})
+        kept = folder / HISTORY
+        history = tuple(json.loads(kept.read_text(encoding="utf-8"))) if kept.is_file() else ()
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(
-            f"{folder}: {TRAINING} or {METRICS} is not what a run of this command wrote ({error!r}); delete "
-            "the folder to run its seed again."
+            f"{folder}: {TRAINING}, {METRICS} or {HISTORY} is not what a run of this command wrote "
+            f"({error!r}); delete the folder to run its seed again."
         ) from error
-    return replace(result, predictions=tuple(read_predictions(folder / PREDICTIONS)))
+    return replace(result, predictions=tuple(read_predictions(folder / PREDICTIONS)), history=history)
 
 
 def to_json(value: Any) -> str:

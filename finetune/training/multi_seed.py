@@ -26,7 +26,7 @@ from ..report.results import (
     to_json,
     versions,
 )
-from ..trainer_arguments import check_processes
+from ..trainer_arguments import check_installed, check_processes
 from .messages import data_warnings, plan_lines, score_warnings
 from .preparation import Prepared, prepare
 from .processes import is_main_process, wait_for_all
@@ -66,6 +66,7 @@ def start_run(settings: Settings) -> Run:
         raise ValueError("`--seed` and `--seeds` exclude each other: give `--seeds` alone, for one seed too.")
     seeds = tuple(settings.run.seeds or [int(settings.training.seed or 0)])
     check_processes(settings.training)
+    check_installed(settings.training)
     prepared = checked_input(settings)
     return _claimed(settings, seeds, prepared, Path(str(settings.training.output_dir)))
 
@@ -168,7 +169,15 @@ def _from_predictions(
     figures: list[str] = []
     if run.settings.run.figures:
         scored = track if results["echo"] is not None else None
-        figures, why_not = drawn_figures(run.folder, data=data, track=scored, runs=runs)
+        histories = {f"seed {result.seed}": result.history for result in done}
+        figures, why_not = drawn_figures(
+            run.folder,
+            data=data,
+            track=scored,
+            runs=runs,
+            histories=histories,
+            measure=run.prepared.select_by,
+        )
         if why_not is not None:
             say(f"no figures: {why_not}")
     seen = seen_pairs_results(data=data, track=track, runs=runs, multi_label=run.prepared.multi_label)

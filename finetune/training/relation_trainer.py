@@ -427,11 +427,19 @@ class ProgressBars(ProgressCallback):
 
 
 class EvaluationLines(TrainerCallback):
-    """Says the selecting measure at each evaluation."""
+    """Says the loss where it is logged, and the selecting measure at each evaluation."""
 
     def __init__(self, *, measure: str | None, say: Callable[[str], None]) -> None:
         """Keep the measure's name, as the metric calls it, and where lines go."""
         self.measure, self.say = measure, say
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
+        """Say the mean loss since the last such line: step, epoch, loss."""
+        if logs and "loss" in logs and state.is_world_process_zero:
+            self.say(
+                f"step {state.global_step:,} of {state.max_steps:,} (epoch {state.epoch:.2f}): training loss "
+                f"{logs['loss']:.4g}"
+            )
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **given: Any

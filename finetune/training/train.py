@@ -7,11 +7,19 @@ import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers import (
+    EarlyStoppingCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+    set_seed,
+)
 from transformers.trainer import TRAINING_ARGS_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
@@ -207,6 +215,8 @@ def in_unit_order(outputs: np.ndarray, row_ids: np.ndarray, wanted: np.ndarray) 
 
 CHECKPOINTS = "checkpoints"
 NA_PREDICTIONS = "na_predictions.jsonl"
+# TensorBoard's own place is beside the checkpoints, which are deleted when the seed is done.
+TENSORBOARD = "tensorboard"
 
 
 def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: Path, select_by: str | None):
@@ -228,8 +238,20 @@ def seed_arguments(arguments: RelationTrainingArguments, *, seed: int, folder: P
         "remove_unused_columns": False,
         "push_to_hub": False,  # once, after the results: finetune.push
         "hub_model_id": None,
+        "report_to": [name for name in arguments.report_to or () if name != TENSORBOARD],
+        "run_name": f"{arguments.run_name or folder.parent.name}-{folder.name}",
     }
     return TrainingArguments(**values)
+
+
+def report_callbacks(arguments: RelationTrainingArguments, folder: Path) -> list[TrainerCallback]:
+    """Return what writes TensorBoard's files of a seed to its folder, where `--report_to` asks for them."""
+    if TENSORBOARD not in (arguments.report_to or ()) or not is_main_process():
+        return []
+    from torch.utils.tensorboard import SummaryWriter
+    from transformers.integrations import TensorBoardCallback
+
+    return [TensorBoardCallback(SummaryWriter(str(folder / TENSORBOARD)))]
 
 
 def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) -> RelationClassifier:
@@ -303,6 +325,7 @@ def build_trainer(
     callbacks: list[TrainerCallback] = [
         EvaluationLines(measure=prepared.select_by, say=say),
         Checkpoints(save_every=settings.training.save_every),
+        *report_callbacks(settings.training, folder),
     ]
     if settings.run.early_stopping_patience is not None:
         callbacks.append(
@@ -348,9 +371,12 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     wait_for_all()
     trainer.train_from(start)
+    if "wandb" in (trainer.args.report_to or ()):
+        import_module("wandb").finish()  # the next seed is a run of its own
     training = training_numbers(trainer, num_units=len(prepared.batches["train"]))
     predictions = predict_splits(trainer, prepared)
-    result = seed_result(trainer.args.seed, prepared, predictions, training)
+    history = training_history(trainer.state)
+    result = seed_result(trainer.args.seed, prepared, predictions, training, history)
     with saving(f"what seed {result.seed} gave", at=folder):
         save_seed(trainer, folder, prepared=prepared, predictions=predictions, result=result)
     return result
@@ -402,8 +428,21 @@ def predict_splits(trainer: RelationTrainer, prepared: Prepared) -> Predictions:
     return Predictions(records=records, threshold=threshold)
 
 
+def training_history(state: TrainerState) -> tuple[dict[str, Any], ...]:
+    """Return what was logged: losses and the measures of validation by step; no times, which never repeat."""
+    times = ("runtime", "per_second", "_flos")
+    return tuple(
+        {name: value for name, value in entry.items() if not name.endswith(times)}
+        for entry in state.log_history
+    )
+
+
 def seed_result(
-    seed: int, prepared: Prepared, predictions: Predictions, training: Mapping[str, Any]
+    seed: int,
+    prepared: Prepared,
+    predictions: Predictions,
+    training: Mapping[str, Any],
+    history: tuple[dict[str, Any], ...] = (),
 ) -> SeedResult:
     """Return the scores of the predictions, and what is told of the training."""
     records, negative = predictions.records, prepared.data.negative_relation
@@ -420,6 +459,7 @@ def seed_result(
         only_negative=all(record["pred"] in (negative, []) for record in records["test"]),
         false_alarms=alarms,
         predictions=tuple(records["test"]),
+        history=history,
     )
 
 

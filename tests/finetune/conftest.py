@@ -192,7 +192,6 @@ FLAGS = [
     "--num_train_epochs=12",
     "--learning_rate=3e-3",
     "--disable_tqdm=true",
-    "--logging_strategy=no",
     "--figures=false",
 ]
 

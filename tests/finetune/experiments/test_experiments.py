@@ -238,9 +238,12 @@ def test_one_command_at_a_time(
     words = words_for(given, tmp_path / "e.yaml", finished)
     with (finished / ".lock").open("r+") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
+        other.truncate(0)
+        other.write("4711")
+        other.flush()
         assert main(words) == 2
     said = capsys.readouterr().err
-    assert f"another command (process {os.getpid()}), or a run that it started, is at work in" in said
+    assert "another command (process 4711), or a run that it started, is at work in" in said
     assert main(words) == 0
 
 

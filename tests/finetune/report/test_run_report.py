@@ -35,10 +35,13 @@ def test_the_screen_of_a_run(forked_python: Path, sample: Path, tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("plan: train 220, validation 40, test 90 rows; 14 steps of 32 rows (about ")
-    assert [line.split(":")[0] for line in lines if line.startswith("step")] == [
+    said = [line.split(": ")[:2] for line in lines if line.startswith("step")]
+    assert [step for step, what in said if what.startswith("validation")] == [
         "step 7 of 14 (epoch 1.00)",
         "step 14 of 14 (epoch 2.00)",
     ]
+    losses = [step.split(" (")[0] for step, what in said if what.startswith("training loss")]
+    assert losses == [f"step {step} of 14" for step in (3, 6, 9, 12)]
     assert "| macro, all relations |" in done.stdout
     assert lines[-1] == f"written to {tmp_path / 'run'}: results.json, README.md, seed-*/"
     for raw in ("{'", "it/s", "train_runtime", "Loading weights", "UserWarning"):

@@ -96,7 +96,7 @@ def test_a_run_of_something_else_does_not_go_on(
     assert "run.json is not what a run of this command wrote; `--overwrite` deletes it" in refused()
     (out / "run.json").write_text(json.dumps(run))
     (out / "seed-9" / "training.json").write_text("{}")
-    assert "seed-9: training.json or metrics.json is not what a run of this command wrote" in refused()
+    assert "seed-9: training.json, metrics.json or history.json is not" in refused()
     shutil.rmtree(out / "seed-9")
     (out / "seed-9").write_text("")
     assert "seed-9 is a file, where the folder of seed 9 belongs; delete it" in refused()

@@ -31,6 +31,7 @@ def test_the_files(two_seeds: Path) -> None:
     for seed in ("seed-9", "seed-148"):
         assert sorted(path.name for path in (two_seeds / seed).iterdir() if path.suffix != ".py") == [
             "config.json",
+            "history.json",
             "metrics.json",
             "model.safetensors",
             "predictions.jsonl",

@@ -15,7 +15,7 @@ from transformers.utils import logging
 from ..arguments import WORD_SIZE, WORD_SYSTEMS, ModelArguments
 from ..data.relation_rows import RelationRows
 from ..model.bag_pooling import TOKENS_PER_CHUNK
-from ..model.configuration import RelationClassifierConfig
+from ..model.configuration import DEFAULT_MAX_TOKENS, RelationClassifierConfig
 from ..model.entity_inputs import LAST_TOKEN, SENTENCE, EntityInput
 from ..model.modeling import RelationClassifier, make_encoder
 from ..model.prompt import check_language_model
@@ -25,11 +25,7 @@ from .word_vectors import build_word_encoder, read_word_vectors, word_tokenizer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-
-
-# The longest row by default; longer ones only when `max_length` says so.
-DEFAULT_MAX_LENGTH = 512
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 
 def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
@@ -51,7 +47,7 @@ def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def load_config(name_or_path: str) -> PreTrainedConfig:
+def load_config(name_or_path: str) -> PretrainedConfig:
     """Return the config of an encoder folder or Hub name, or of a trained classifier.
 
     Raises:
@@ -210,7 +206,8 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
     new = list(entity_input.new_tokens)
     if not new:
         return 0
-    added = tokenizer.add_special_tokens({"extra_special_tokens": new}, replace_extra_special_tokens=False)
+    # Not under a name in the tokenizer's config: transformers 4 and 5 do not read each other's.
+    added = tokenizer.add_tokens(new, special_tokens=True)  # type: ignore[arg-type]
     ids = token_ids(tokenizer, new)
     shared = [
         token
@@ -232,7 +229,7 @@ def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list
 
 
 def max_sequence_length(
-    *, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig, requested: int | None
+    *, tokenizer: PreTrainedTokenizerBase, config: PretrainedConfig, requested: int | None
 ) -> int:
     """Return the number of tokens a row may have: `requested`, or what encoder and tokenizer can read, at
     most 512.
@@ -247,7 +244,7 @@ def max_sequence_length(
         positions -= (config.pad_token_id or 0) + 1  # RoBERTa counts positions from the padding id on
     limit = int(min(positions, tokenizer.model_max_length))
     if requested is None:
-        return min(limit, DEFAULT_MAX_LENGTH)
+        return min(limit, DEFAULT_MAX_TOKENS)
     if requested > limit:
         raise ValueError(f"`max_length` is {requested}, but this encoder reads at most {limit} tokens.")
     return requested
@@ -265,7 +262,7 @@ def build_classifier(
     label_word_ids: list[list[int]] | None = None,
     type_relations: list[list] | None = None,
     classifier_dropout: float | None = None,
-    max_length: int = DEFAULT_MAX_LENGTH,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
     bag_pooling: str | None = None,
     multi_label: bool = False,
     tokens_per_chunk: int = TOKENS_PER_CHUNK,
@@ -289,7 +286,7 @@ def build_classifier(
         mask_id=None if label_word_ids is None else tokenizer.mask_token_id,
         type_relations=type_relations,
         classifier_dropout=classifier_dropout,
-        max_length=max_length,
+        max_tokens=max_tokens,
         bag_pooling=bag_pooling,
         multi_label=multi_label,
         tokens_per_chunk=tokens_per_chunk,
@@ -399,7 +396,7 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
     if isinstance(config, RelationClassifierConfig):
         check_flags(config, arguments)
         load_trained(name)
-        max_length = arguments.max_length or config.max_length
+        max_length = arguments.max_length or config.max_tokens
         max_sequence_length(tokenizer=tokenizer, config=config.encoder, requested=max_length)  # type: ignore[arg-type]
         return EncoderSource(tokenizer=tokenizer, max_length=max_length, build=None, trained=config)
     if arguments.representation == SENTENCE:

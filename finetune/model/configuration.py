@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoConfig, PreTrainedConfig
+from transformers import AutoConfig, PretrainedConfig
 
 from .bag_pooling import TOKENS_PER_CHUNK, check_pooling, score_activation
 from .entity_inputs import OLD_HEADS, SENTENCE, check_combination, check_head
 from .relation_pipeline import CUSTOM_PIPELINES
 from .word_encoders import WordEncoderConfig
+
+DEFAULT_MAX_TOKENS = 512
 
 # All in one module: each that is named here is loaded with a copy of its own of what it imports.
 AUTO_MAP = {
@@ -22,7 +24,7 @@ AUTO_MAP = {
 }
 
 
-class RelationClassifierConfig(PreTrainedConfig):
+class RelationClassifierConfig(PretrainedConfig):
     """What a saved classifier needs: its encoder's config, label names, negative relation, input format.
 
     Attributes:
@@ -43,7 +45,8 @@ class RelationClassifierConfig(PreTrainedConfig):
             relations, for the head "type_restriction".
         classifier_dropout: Dropout in front of the scores (in [D]'s "mlp", inside); None for that of the
             encoder's own classifiers.
-        max_length: Most tokens per row that encoding keeps.
+        max_tokens: Most tokens per row that encoding keeps; `max_length` in a config saved before 0.4, a name
+            that transformers takes for a setting of text generation.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
         multi_label: Whether relations are predicted separately, by a sigmoid each.
@@ -55,35 +58,62 @@ class RelationClassifierConfig(PreTrainedConfig):
     model_type = "relation_classifier"
     has_no_defaults_at_init = True
 
-    encoder: dict | PreTrainedConfig | None = None
-    negative_relation: str = "NA"
-    representation: str = "entity_start"
-    input_format: str = "markers"
-    entity_types: list[list[str]] | None = None
-    marker_ids: list[int] | None = None
-    classifier_head: str = "linear"
-    label_word_ids: list[list[int]] | None = None
-    mask_id: int | None = None
-    type_relations: list[list] | None = None
-    classifier_dropout: float | None = None
-    max_length: int = 512
-    bag_pooling: str | None = None
-    multi_label: bool = False
-    threshold: float | None = None
-    tokens_per_chunk: int = TOKENS_PER_CHUNK
-
-    def __post_init__(self, **kwargs):
-        """Complete the values and check them.
+    # Not a dataclass of annotated names: transformers has these since 5.4 only, `__init__` goes with all versions.
+    def __init__(
+        self,
+        encoder: dict | PretrainedConfig | None = None,
+        negative_relation: str = "NA",
+        representation: str = "entity_start",
+        input_format: str = "markers",
+        entity_types: list[list[str]] | None = None,
+        marker_ids: list[int] | None = None,
+        classifier_head: str = "linear",
+        label_word_ids: list[list[int]] | None = None,
+        mask_id: int | None = None,
+        type_relations: list[list] | None = None,
+        classifier_dropout: float | None = None,
+        max_tokens: int | None = None,
+        bag_pooling: str | None = None,
+        multi_label: bool = False,
+        threshold: float | None = None,
+        tokens_per_chunk: int = TOKENS_PER_CHUNK,
+        **kwargs: Any,
+    ) -> None:
+        """Keep the values and check them.
 
         Raises:
             ValueError: No encoder config, a negative relation that no label has, a representation that
                 does not go with the input, the encoder or the head, an unknown pooling, or ranked labels or
                 labels of words that are predicted separately.
         """
-        if self.encoder is None:
+        if encoder is None:
             raise ValueError("`encoder` must be the config of the pretrained encoder.")
-        if isinstance(self.encoder, dict):
-            self.encoder = AutoConfig.for_model(**self.encoder)
+        self.encoder = AutoConfig.for_model(**encoder) if isinstance(encoder, dict) else encoder
+        self.negative_relation = negative_relation
+        self.representation = representation
+        self.input_format = input_format
+        self.entity_types = entity_types
+        self.marker_ids = marker_ids
+        self.classifier_head = OLD_HEADS.get(classifier_head, classifier_head)
+        self.label_word_ids = label_word_ids
+        self.mask_id = mask_id
+        self.type_relations = type_relations
+        self.classifier_dropout = classifier_dropout
+        old_name = kwargs.pop("max_length", DEFAULT_MAX_TOKENS)
+        self.max_tokens = old_name if max_tokens is None else max_tokens
+        self.bag_pooling = bag_pooling
+        self.multi_label = multi_label
+        self.threshold = threshold
+        self.tokens_per_chunk = tokens_per_chunk
+        if not __name__.startswith("transformers_modules"):
+            kwargs.pop("custom_pipelines", None)  # the pipeline of the installed package needs no trust
+        attention = self.encoder._attn_implementation
+        super().__init__(**kwargs)
+        if self._attn_implementation is None:  # the base class has just passed its own None on to the encoder
+            self.encoder._attn_implementation = attention
+        self._check()
+
+    def _check(self) -> None:
         if self.bag_pooling is not None:
             check_pooling(self.bag_pooling)
         check_combination(input_format=self.input_format, representation=self.representation)
@@ -94,7 +124,6 @@ class RelationClassifierConfig(PreTrainedConfig):
                 f"the representation {self.representation!r} does not go with an encoder of the kind "
                 f"{self.encoder.model_type!r}: {SENTENCE!r} belongs to word encoders, and the others do not."
             )
-        self.classifier_head = OLD_HEADS.get(self.classifier_head, self.classifier_head)
         check_head(self.classifier_head, representation=self.representation, multi_label=self.multi_label)
         if self.classifier_head == "label_words" and None in (self.label_word_ids, self.mask_id):
             raise ValueError("the classifier head 'label_words' needs `label_word_ids` and `mask_id`.")
@@ -107,12 +136,6 @@ class RelationClassifierConfig(PreTrainedConfig):
                     f"`negative_relation` is {self.negative_relation!r}, none of the {len(self.label2id)} "
                     f"labels: {', '.join(sorted(self.label2id))}."
                 )
-        if not __name__.startswith("transformers_modules"):
-            kwargs.pop("custom_pipelines", None)  # the pipeline of the installed package needs no trust
-        attention = self.encoder._attn_implementation
-        super().__post_init__(**kwargs)
-        if self._attn_implementation is None:  # the base class has just passed its own None on to the encoder
-            self.encoder._attn_implementation = attention
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values, and where the saved folder has the code for them (`trust_remote_code=True`)."""

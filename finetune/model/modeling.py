@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -18,7 +18,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoModelForTextEncoding,
-    PreTrainedConfig,
+    PretrainedConfig,
     PreTrainedModel,
 )
 from transformers.dynamic_module_utils import custom_object_save
@@ -31,6 +31,15 @@ from .crcnn import CRCNNHead, crcnn_loss
 from .entity_inputs import LAST_TOKEN, SENTENCE
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
 from .type_restriction import TypeRelations, TypeRestrictionHead, needed_pairs, restricted_loss
+
+if TYPE_CHECKING:
+    # Of a saved folder, transformers 4 takes along the files that this one names, and none that those name.
+    from .batching import RowBatches as RowBatches
+    from .encoding import RowEncoder as RowEncoder
+    from .markers import MarkerTokens as MarkerTokens
+    from .prediction_records import prediction_records as prediction_records
+    from .relation_pipeline import RelationPipeline as RelationPipeline
+    from .word_encoders import WordEncoder as WordEncoder
 
 
 def unit_losses(
@@ -94,7 +103,7 @@ CLASSIFIER_HEADS = ("linear", "mlp", "crcnn", "type_restriction")
 
 
 def make_encoder(
-    config: PreTrainedConfig, make: Callable[..., Any], *, language_model: bool = False
+    config: PretrainedConfig, make: Callable[..., Any], *, language_model: bool = False
 ) -> tuple[PreTrainedModel, Any]:
     """Return an encoder of this config, and what else `make` returns beside it.
 
@@ -122,7 +131,7 @@ def make_encoder(
         return make(AutoModel)
 
 
-def bare_encoder(config: PreTrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
+def bare_encoder(config: PretrainedConfig, *, language_model: bool = False) -> PreTrainedModel:
     """Return an encoder of this config with random weights; see `make_encoder`."""
 
     def make(auto: Any, **options: Any) -> tuple[PreTrainedModel, None]:
@@ -245,6 +254,16 @@ def dropout_of(config: object) -> float:
 ONLY_FLOAT32 = ("deberta",)
 
 
+def tied_names(model: RelationClassifier) -> set[str]:
+    """Return the names of the encoder's weights that are others of it, under a second name."""
+    if hasattr(model, "all_tied_weights_keys"):
+        return set(model.all_tied_weights_keys)
+    # transformers 4: each class names its own.
+    encoder: Any = model.encoder
+    is_tied = getattr(encoder.config, "tie_word_embeddings", False)
+    return {f"encoder.{name}" for name in encoder._tied_weights_keys or ()} if is_tied else set()
+
+
 class RelationClassifier(PreTrainedModel):
     """Relation scores for sentences with two entities.
 
@@ -298,7 +317,7 @@ class RelationClassifier(PreTrainedModel):
             self.segments = nn.Embedding(3, words.embedding_dim)
         self.post_init()
         # Tied weights are saved once; the Trainer would take the others for missing.
-        self._keys_to_ignore_on_save = set(self.all_tied_weights_keys)
+        self._keys_to_ignore_on_save = tied_names(self)
 
     @property
     def is_type_restricted(self) -> bool:

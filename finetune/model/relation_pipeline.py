@@ -222,7 +222,7 @@ class RelationPipeline(Pipeline):
                 f"the tokenizer lacks the tokens {new[:2]}... of this model, or has other ids for them; use "
                 "the tokenizer that was saved with the model."
             )
-        self.row_encoder = RowEncoder(tokenizer, entity_input=entity_input, max_length=config.max_length)
+        self.row_encoder = RowEncoder(tokenizer, entity_input=entity_input, max_length=config.max_tokens)
         restricted = config.classifier_head == "type_restriction"
         self.type_relations = TypeRelations.of(config.type_relations) if restricted else None
         self.label_names = [config.id2label[label] for label in range(len(config.id2label))]

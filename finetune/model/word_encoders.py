@@ -6,11 +6,17 @@ sentence. This file travels with a saved model: flat, relative imports only.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
-from transformers import initialization as init
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+try:  # which leave values alone that were loaded
+    from transformers import initialization as init
+except ImportError:  # transformers 4 asks for initial values of modules that were not loaded only
+    init = nn.init  # type: ignore[assignment]
 
 PIECES = {"cnn": 1, "pcnn": 3}
 ARCHITECTURES = (*PIECES, "att_blstm")
@@ -20,7 +26,7 @@ ARCHITECTURES = (*PIECES, "att_blstm")
 RANDOM_SD = 0.3
 
 
-class WordEncoderConfig(PreTrainedConfig):
+class WordEncoderConfig(PretrainedConfig):
     """Shape of a word encoder; the defaults are those of [A]'s release.
 
     Attributes:
@@ -40,33 +46,46 @@ class WordEncoderConfig(PreTrainedConfig):
 
     model_type = "word_encoder"
 
-    architecture: str = "cnn"
-    vocab_size: int = 2
-    num_fixed_words: int = 0
-    word_size: int = 50
-    position_size: int = 5
-    max_distance: int = 75
-    num_filters: int = 230
-    window: int = 3
-    lstm_size: int = 100
-    embedding_dropout: float = 0.0
-    lstm_dropout: float = 0.0
-    hidden_dropout_prob: float = 0.5
-    pad_token_id: int | None = 0
-
-    def __post_init__(self, **kwargs):
-        """Check the values.
+    def __init__(
+        self,
+        architecture: str = "cnn",
+        vocab_size: int = 2,
+        num_fixed_words: int = 0,
+        word_size: int = 50,
+        position_size: int = 5,
+        max_distance: int = 75,
+        num_filters: int = 230,
+        window: int = 3,
+        lstm_size: int = 100,
+        embedding_dropout: float = 0.0,
+        lstm_dropout: float = 0.0,
+        hidden_dropout_prob: float = 0.5,
+        pad_token_id: int | None = 0,
+        **kwargs: Any,
+    ) -> None:
+        """Keep the values and check them.
 
         Raises:
             ValueError: An unknown architecture or an even window.
         """
-        super().__post_init__(**kwargs)
-        if self.architecture not in ARCHITECTURES:
-            raise ValueError(
-                f"`architecture` must be one of {', '.join(ARCHITECTURES)}; got {self.architecture!r}."
-            )
-        if self.window < 1 or self.window % 2 == 0:
-            raise ValueError(f"`window` must be a positive odd number of words; got {self.window}.")
+        if architecture not in ARCHITECTURES:
+            raise ValueError(f"`architecture` must be one of {', '.join(ARCHITECTURES)}; got {architecture!r}.")
+        if window < 1 or window % 2 == 0:
+            raise ValueError(f"`window` must be a positive odd number of words; got {window}.")
+        self.architecture = architecture
+        self.vocab_size = vocab_size
+        self.num_fixed_words = num_fixed_words
+        self.word_size = word_size
+        self.position_size = position_size
+        self.max_distance = max_distance
+        self.num_filters = num_filters
+        self.window = window
+        self.lstm_size = lstm_size
+        self.embedding_dropout = embedding_dropout
+        self.lstm_dropout = lstm_dropout
+        self.hidden_dropout_prob = hidden_dropout_prob
+        super().__init__(**kwargs)
+        self.pad_token_id = pad_token_id
 
     @property
     def hidden_size(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_model
 from torch.utils.data import DataLoader, Sampler
@@ -26,6 +28,9 @@ from weighted_f1_metric import write_text
 from ..model.modeling import unit_losses
 from ..model.prediction_records import FinetuneError
 from ..report.results import to_json
+
+# Run with the first and the last of these, and with some in between: `make test-old-transformers`, `make test`.
+TRANSFORMERS_RANGE = "4.57 to 5.24"
 
 SEAL = "sealed.json"
 PREFIX = "checkpoint-"
@@ -234,6 +239,20 @@ def is_over(state: TrainerState) -> bool:
     return state.global_step >= state.max_steps or is_stopped
 
 
+def check_trainer(trainer: type = Trainer, *, version: str = transformers.__version__) -> None:
+    """Raise ValueError when the installed transformers would not call what RelationTrainer overrides.
+
+    Public methods are documented hooks; `_save_checkpoint` is not, and may change with any version.
+    """
+    saves = getattr(trainer, "_save_checkpoint", None)
+    if saves is None or list(inspect.signature(saves).parameters) != ["self", "model", "trial"]:
+        raise ValueError(
+            f"transformers {version} saves checkpoints in another way than versions {TRANSFORMERS_RANGE}, "
+            "with which fine-tuning was run: its Trainer has no `_save_checkpoint(model, trial)`. Install one "
+            "of those."
+        )
+
+
 class RelationTrainer(Trainer):
     """The Trainer with our batch plan, our loss, row ids kept from the model, and sealed checkpoints."""
 
@@ -246,7 +265,12 @@ class RelationTrainer(Trainer):
         """
         super().__init__(**given)
         self.label_weights = None if label_weights is None else torch.from_numpy(label_weights)
-        self.loss_is_scaled_for_ga = True  # `compute_loss` divides by the units of the whole global batch
+        # `compute_loss` divides by the units of the whole global batch. Which of the two names says so to the
+        # Trainer depends on the version.
+        if hasattr(Trainer, "loss_is_scaled_for_ga"):
+            self.loss_is_scaled_for_ga = True
+        else:
+            self.model_accepts_loss_kwargs = True
         self.loss_sum = 0.0
         self._loss_sum_before, self._seconds_before = 0.0, 0.0  # up to the checkpoint that is gone on from
         self._began = time.monotonic()
@@ -291,11 +315,14 @@ class RelationTrainer(Trainer):
         """
         self.loss_sum, self._began = self._loss_sum_before, time.monotonic()
         rows: Any = self.train_dataset
+        accumulated = self.args.gradient_accumulation_steps
+        # That of the arguments, or what `auto_find_batch_size` found.
+        step_size = self.get_total_train_batch_size(self.args)
         batches = PlannedBatches(
             lengths=rows.lengths,
             seed=self.args.seed,
-            batch_size=self._train_batch_size,  # that of the arguments, or what `auto_find_batch_size` found
-            accumulation_steps=self.args.gradient_accumulation_steps,
+            batch_size=step_size // (accumulated * self.args.world_size),
+            accumulation_steps=accumulated,
             num_processes=self.args.world_size,
             process_index=self.args.process_index,
             samples_rows=rows.samples_rows,

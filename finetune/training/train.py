@@ -237,7 +237,7 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     set_seed(seed)
     values: dict[str, Any] = {
         "classifier_dropout": model_arguments.classifier_dropout,
-        "max_length": prepared.source.max_length,
+        "max_tokens": prepared.source.max_length,
         "bag_pooling": model_arguments.bag_pooling,
         "multi_label": model_arguments.multi_label,
         "tokens_per_chunk": model_arguments.tokens_per_chunk,

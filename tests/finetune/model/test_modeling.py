@@ -42,7 +42,7 @@ def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
         entity_input=EntityInput(),
         label_names=LABELS,
         negative_relation="NA",
-        max_length=max_sequence_length(tokenizer=tokenizer, config=load_config(str(folder)), requested=None),
+        max_tokens=max_sequence_length(tokenizer=tokenizer, config=load_config(str(folder)), requested=None),
     )
     return model.eval(), tokenizer
 
@@ -232,6 +232,6 @@ class TestEncoderFolders:
             add_entity_tokens(Slow(), EntityInput())
 
     def test_markers_that_stay_unknown(self, bert_tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(type(bert_tokenizer), "add_special_tokens", lambda *_, **__: 0)
+        monkeypatch.setattr(type(bert_tokenizer), "add_tokens", lambda *_, **__: 0)
         with pytest.raises(ValueError, match="must be distinct and none may be that of the unknown token"):
             add_entity_tokens(bert_tokenizer, EntityInput())

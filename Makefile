@@ -9,11 +9,13 @@ OLD_STAMP := $(OLD_VENV)/.installed
 LOWEST_PYTHON ?= $(shell python3.10 -c "import sys; print(sys.executable)" 2>/dev/null || echo $(PYTHON))
 LOWEST_VENV ?= .venv-lowest
 LOWEST_STAMP := $(LOWEST_VENV)/.installed
+OLD_TRANSFORMERS_VENV ?= .venv-old-transformers
+OLD_TRANSFORMERS_STAMP := $(OLD_TRANSFORMERS_VENV)/.installed
 
 # Modules are compiled once, not in each of the processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick test-registry check test-old-datasets test-lowest bench clean
+.PHONY: demo test test-quick test-registry check test-old-datasets test-lowest test-old-transformers bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -60,10 +62,23 @@ LOWEST_TESTS := $(addprefix tests/metric/test_,family.py golden.py tracks.py ran
 test-lowest: $(LOWEST_STAMP)  ## metric, data set and cards on the oldest versions that pyproject.toml allows
 	$(LOWEST_VENV)/bin/python -m pytest $(LOWEST_TESTS)
 
+$(OLD_TRANSFORMERS_STAMP): constraints-old-transformers.txt pyproject.toml
+	$(PYTHON) -m venv $(OLD_TRANSFORMERS_VENV)
+	$(OLD_TRANSFORMERS_VENV)/bin/python -m pip install --quiet -c constraints-old-transformers.txt -e ".[finetune,plots]" \
+	  pytest pytest-xdist hypothesis
+	touch $@
+
+# The demo, the loss of accumulated batches, going on, and models that are saved and loaded, with and without the package.
+OLD_TRANSFORMERS_TESTS := $(addprefix tests/finetune/test_,demo.py transformers_versions.py) \
+  $(addprefix tests/finetune/training/test_,training_loss.py going_on.py) \
+  $(addprefix tests/finetune/model/test_,relation_pipeline.py modeling.py)
+test-old-transformers: $(OLD_TRANSFORMERS_STAMP)  ## fine-tuning on the oldest transformers that pyproject.toml allows
+	$(OLD_TRANSFORMERS_VENV)/bin/python -m pytest -n $(WORKERS) $(OLD_TRANSFORMERS_TESTS)
+
 bench: $(STAMP)  ## the benchmarks that need no data: metric, mentions, dataset (nothing else should run)
 	$(BIN)/python -m benchmarks.metric
 	$(BIN)/python -m benchmarks.mentions
 	$(BIN)/python -m benchmarks.dataset
 
 clean:
-	rm -rf $(VENV) $(OLD_VENV) $(LOWEST_VENV) demo-output build *.egg-info
+	rm -rf $(VENV) $(OLD_VENV) $(LOWEST_VENV) $(OLD_TRANSFORMERS_VENV) demo-output build *.egg-info

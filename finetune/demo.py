@@ -57,7 +57,7 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
 def wordpiece_tokenizer(
     vocabulary: Mapping[str, int], *, folder: Path, lowercase: bool, max_length: int
 ) -> PreTrainedTokenizerBase:
-    """Return BERT's tokenizer with these tokens (token -> id, from 0 on); `folder` then holds its vocab.txt."""
+    """Return BERT's tokenizer with these tokens (token -> id from 0 on); `folder` then has its vocab.txt."""
     from transformers import BertTokenizerFast
 
     # Loaded from a file: what a constructor takes differs between transformers 4 and 5.

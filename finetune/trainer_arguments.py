@@ -8,6 +8,7 @@ from enum import Enum
 from typing import get_args, get_type_hints
 
 import torch
+import transformers
 from transformers import TrainingArguments
 
 from hub_cards import check_repo_id
@@ -100,8 +101,8 @@ class RelationTrainingArguments(TrainingArguments):
             "help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."
         },
     )
-    # Declared here as well, so that they mean the same in transformers 4: there the first is not known, warming up
-    # for a share of the steps is another flag, and whatever is installed is reported to.
+    # Declared here as well, so that they mean the same in transformers 4: there the first is not known,
+    # warming up for a share of the steps is another flag, and whatever is installed is reported to.
     train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "Always so."})
     warmup_steps: float = field(
         default=0, metadata={"help": "Steps of warming up; below 1, their share of all steps."}
@@ -216,8 +217,23 @@ class RelationTrainingArguments(TrainingArguments):
             )
 
 
-def check_one_device(arguments: TrainingArguments) -> None:
-    """Raise ValueError when this process would train on several GPUs."""
+# On transformers 5.0 to 5.16 a run that goes on draws other random numbers than one that was not stopped, and
+# before 5.20 several processes cannot go on (or lose the last rows' share): `make test-old-transformers`.
+GOES_ON_EXACTLY_FROM, SEVERAL_PROCESSES_FROM = (5, 17), (5, 20)
+
+
+def has_transformers(least: tuple[int, int]) -> bool:
+    """Return whether the installed transformers is this version or a newer one."""
+    return tuple(int(part) for part in transformers.__version__.split(".")[:2]) >= least
+
+
+def check_processes(arguments: TrainingArguments) -> None:
+    """Raise ValueError when this process would train on several GPUs, or with others on an old library."""
+    if arguments.world_size > 1 and not has_transformers(SEVERAL_PROCESSES_FROM):
+        raise ValueError(
+            f"several processes need transformers {'.'.join(map(str, SEVERAL_PROCESSES_FROM))} or newer, and "
+            f"{transformers.__version__} is installed; start one, or install a newer one."
+        )
     if arguments.n_gpu > 1:
         raise ValueError(
             f"one process sees {arguments.n_gpu} GPUs; start one process for each with `torchrun "

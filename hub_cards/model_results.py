@@ -107,7 +107,7 @@ def eval_results_yaml(
     try:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     except ImportError as error:
-        raise ImportError("`.eval_results` needs huggingface_hub 2.4 or newer.") from error
+        raise ImportError("`.eval_results` needs huggingface_hub 1.33 or newer.") from error
     entries = [
         EvalResultEntry(
             dataset_id=dataset_id,

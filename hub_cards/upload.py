@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -404,16 +405,21 @@ def _notes(changes: Changes, *, private: bool, public: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _http(what: str) -> Any:
+    """Return the module that huggingface_hub speaks with: httpx2 since its version 2, httpx in version 1."""
+    major = int(huggingface_hub.__version__.split(".")[0])
+    if major < 1:
+        raise HubError(
+            f"cannot {what}: pushing needs huggingface_hub 1 or newer, and {huggingface_hub.__version__} is "
+            'installed: pip install "nyt-h[hub]".'
+        )
+    return import_module("httpx" if major == 1 else "httpx2")
+
+
 # HfApi repeats commits and uploads itself, not `create_repo` or `repo_info`; `http_backoff` takes no call.
 def _tried(call: Callable[[], Result], *, what: str, api: HfApi, waits: Sequence[float]) -> Result:
     """The result of `call`, tried again after faults of the Hub; what stays wrong becomes a HubError."""
-    try:
-        import httpx2  # what huggingface_hub speaks with since version 2; staging and cards work without
-    except ImportError as error:
-        raise HubError(
-            f"cannot {what}: pushing needs huggingface_hub 2 or newer, and {huggingface_hub.__version__} is "
-            'installed: pip install "nyt-h[hub]".'
-        ) from error
+    http = _http(what)
     for wait in (*waits, None):
         try:
             return call()
@@ -426,12 +432,12 @@ def _tried(call: Callable[[], Result], *, what: str, api: HfApi, waits: Sequence
                     f"cannot {what}: the Hub at {api.endpoint} answered {status} to {len(waits) + 1} tries. "
                     "Nothing was half done; run the same command again later."
                 ) from error
-        except (ConnectionError, httpx2.ConnectError) as error:
+        except (ConnectionError, http.ConnectError) as error:
             raise HubError(
                 f"cannot {what}: the Hub at {api.endpoint} cannot be reached ({error}). Look at the network, "
                 "HF_ENDPOINT and HF_HUB_OFFLINE."
             ) from error
-        except httpx2.TransportError as error:
+        except http.TransportError as error:
             if wait is None:
                 raise HubError(
                     f"cannot {what}: the Hub at {api.endpoint} did not answer {len(waits) + 1} tries "

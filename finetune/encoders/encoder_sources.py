@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,12 @@ import torch
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
+from weighted_f1_metric import write_text
+
 from ..arguments import WORD_SIZE, WORD_SYSTEMS, ModelArguments
 from ..data.relation_rows import RelationRows
 from ..model.bag_pooling import TOKENS_PER_CHUNK
-from ..model.configuration import DEFAULT_MAX_TOKENS, RelationClassifierConfig
+from ..model.configuration import RelationClassifierConfig
 from ..model.entity_inputs import LAST_TOKEN, SENTENCE, EntityInput
 from ..model.modeling import RelationClassifier, make_encoder
 from ..model.prompt import check_language_model
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+
+# The longest row by default; longer ones only when `max_length` says so.
+DEFAULT_MAX_LENGTH = 512
 
 
 def load_tokenizer(name_or_path: str) -> PreTrainedTokenizerBase:
@@ -223,6 +230,15 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
     return int(added)
 
 
+def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write the tokenizer so that transformers 4 reads it too, to which the newer class name is unknown."""
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        write_text(path, json.dumps(config | {"tokenizer_class": "PreTrainedTokenizerFast"}, indent=2) + "\n")
+
+
 def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list[int]:
     """Return the ids of tokens that the tokenizer has, in their order."""
     return cast("list[int]", tokenizer.convert_tokens_to_ids(list(tokens)))
@@ -244,7 +260,7 @@ def max_sequence_length(
         positions -= (config.pad_token_id or 0) + 1  # RoBERTa counts positions from the padding id on
     limit = int(min(positions, tokenizer.model_max_length))
     if requested is None:
-        return min(limit, DEFAULT_MAX_TOKENS)
+        return min(limit, DEFAULT_MAX_LENGTH)
     if requested > limit:
         raise ValueError(f"`max_length` is {requested}, but this encoder reads at most {limit} tokens.")
     return requested
@@ -262,7 +278,7 @@ def build_classifier(
     label_word_ids: list[list[int]] | None = None,
     type_relations: list[list] | None = None,
     classifier_dropout: float | None = None,
-    max_tokens: int = DEFAULT_MAX_TOKENS,
+    max_row_tokens: int = DEFAULT_MAX_LENGTH,
     bag_pooling: str | None = None,
     multi_label: bool = False,
     tokens_per_chunk: int = TOKENS_PER_CHUNK,
@@ -286,7 +302,7 @@ def build_classifier(
         mask_id=None if label_word_ids is None else tokenizer.mask_token_id,
         type_relations=type_relations,
         classifier_dropout=classifier_dropout,
-        max_tokens=max_tokens,
+        max_row_tokens=max_row_tokens,
         bag_pooling=bag_pooling,
         multi_label=multi_label,
         tokens_per_chunk=tokens_per_chunk,
@@ -396,7 +412,7 @@ def pretrained_source(arguments: ModelArguments) -> EncoderSource:
     if isinstance(config, RelationClassifierConfig):
         check_flags(config, arguments)
         load_trained(name)
-        max_length = arguments.max_length or config.max_tokens
+        max_length = arguments.max_length or config.max_row_tokens
         max_sequence_length(tokenizer=tokenizer, config=config.encoder, requested=max_length)  # type: ignore[arg-type]
         return EncoderSource(tokenizer=tokenizer, max_length=max_length, build=None, trained=config)
     if arguments.representation == SENTENCE:

@@ -14,8 +14,6 @@ from .entity_inputs import OLD_HEADS, SENTENCE, check_combination, check_head
 from .relation_pipeline import CUSTOM_PIPELINES
 from .word_encoders import WordEncoderConfig
 
-DEFAULT_MAX_TOKENS = 512
-
 # All in one module: each that is named here is loaded with a copy of its own of what it imports.
 AUTO_MAP = {
     "AutoConfig": "modeling.RelationClassifierConfig",
@@ -26,6 +24,8 @@ AUTO_MAP = {
 
 class RelationClassifierConfig(PretrainedConfig):
     """What a saved classifier needs: its encoder's config, label names, negative relation, input format.
+
+    It has an `__init__` of its own because transformers makes dataclasses of configs only since 5.2 or so.
 
     Attributes:
         encoder: Config of the encoder (a config object or its dict).
@@ -45,8 +45,8 @@ class RelationClassifierConfig(PretrainedConfig):
             relations, for the head "type_restriction".
         classifier_dropout: Dropout in front of the scores (in [D]'s "mlp", inside); None for that of the
             encoder's own classifiers.
-        max_tokens: Most tokens per row that encoding keeps; `max_length` in a config saved before 0.4, a name
-            that transformers takes for a setting of text generation.
+        max_row_tokens: Most tokens per row that encoding keeps; `max_length` in configs of before, which
+            transformers takes for a setting of generation.
         bag_pooling: How the rows of a bag become one decision, see `bag_pooling`; None for a model of
             sentences.
         multi_label: Whether relations are predicted separately, by a sigmoid each.
@@ -57,10 +57,11 @@ class RelationClassifierConfig(PretrainedConfig):
 
     model_type = "relation_classifier"
     has_no_defaults_at_init = True
+    encoder: Any
 
-    # Not a dataclass of annotated names: transformers has these since 5.4 only, `__init__` goes with all versions.
     def __init__(
         self,
+        *,
         encoder: dict | PretrainedConfig | None = None,
         negative_relation: str = "NA",
         representation: str = "entity_start",
@@ -72,22 +73,20 @@ class RelationClassifierConfig(PretrainedConfig):
         mask_id: int | None = None,
         type_relations: list[list] | None = None,
         classifier_dropout: float | None = None,
-        max_tokens: int | None = None,
+        max_row_tokens: int = 512,
         bag_pooling: str | None = None,
         multi_label: bool = False,
         threshold: float | None = None,
         tokens_per_chunk: int = TOKENS_PER_CHUNK,
         **kwargs: Any,
     ) -> None:
-        """Keep the values and check them.
+        """Complete the values and check them.
 
         Raises:
             ValueError: No encoder config, a negative relation that no label has, a representation that
                 does not go with the input, the encoder or the head, an unknown pooling, or ranked labels or
                 labels of words that are predicted separately.
         """
-        if encoder is None:
-            raise ValueError("`encoder` must be the config of the pretrained encoder.")
         self.encoder = AutoConfig.for_model(**encoder) if isinstance(encoder, dict) else encoder
         self.negative_relation = negative_relation
         self.representation = representation
@@ -99,21 +98,30 @@ class RelationClassifierConfig(PretrainedConfig):
         self.mask_id = mask_id
         self.type_relations = type_relations
         self.classifier_dropout = classifier_dropout
-        old_name = kwargs.pop("max_length", DEFAULT_MAX_TOKENS)
-        self.max_tokens = old_name if max_tokens is None else max_tokens
+        self.max_row_tokens = kwargs.pop("max_length", max_row_tokens)
         self.bag_pooling = bag_pooling
         self.multi_label = multi_label
         self.threshold = threshold
         self.tokens_per_chunk = tokens_per_chunk
+        self._check()
         if not __name__.startswith("transformers_modules"):
             kwargs.pop("custom_pipelines", None)  # the pipeline of the installed package needs no trust
         attention = self.encoder._attn_implementation
         super().__init__(**kwargs)
         if self._attn_implementation is None:  # the base class has just passed its own None on to the encoder
             self.encoder._attn_implementation = attention
-        self._check()
+        if kwargs.get("id2label") is not None:
+            ids = {name: int(index) for index, name in kwargs["id2label"].items()}
+            if self.negative_relation not in ids:
+                raise ValueError(
+                    f"`negative_relation` is {self.negative_relation!r}, none of the {len(ids)} labels: "
+                    f"{', '.join(sorted(ids))}."
+                )
+            self.label2id = ids
 
     def _check(self) -> None:
+        if self.encoder is None:
+            raise ValueError("`encoder` must be the config of the pretrained encoder.")
         if self.bag_pooling is not None:
             check_pooling(self.bag_pooling)
         check_combination(input_format=self.input_format, representation=self.representation)
@@ -129,13 +137,6 @@ class RelationClassifierConfig(PretrainedConfig):
             raise ValueError("the classifier head 'label_words' needs `label_word_ids` and `mask_id`.")
         if self.classifier_head == "type_restriction" and not self.type_relations:
             raise ValueError("the classifier head 'type_restriction' needs `type_relations`.")
-        if self.id2label is not None:
-            self.label2id = {name: int(index) for index, name in self.id2label.items()}
-            if self.negative_relation not in self.label2id:
-                raise ValueError(
-                    f"`negative_relation` is {self.negative_relation!r}, none of the {len(self.label2id)} "
-                    f"labels: {', '.join(sorted(self.label2id))}."
-                )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values, and where the saved folder has the code for them (`trust_remote_code=True`)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -26,20 +26,19 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING
 
 from .bag_pooling import Rows, bags_with_rows, certain_negative, score_bags, with_negative_logit
+
+# Not used here: transformers before 5.3 takes along from a folder only what this file itself names.
+from .batching import RowBatches  # noqa: F401
 from .configuration import RelationClassifierConfig
 from .crcnn import CRCNNHead, crcnn_loss
+from .encoding import RowEncoder  # noqa: F401
 from .entity_inputs import LAST_TOKEN, SENTENCE
+from .markers import Span  # noqa: F401
+from .prediction_records import prediction_records  # noqa: F401
 from .prompt import SlotWords, states_at_masks, vocabulary_logits
+from .relation_pipeline import RelationPipeline  # noqa: F401
 from .type_restriction import TypeRelations, TypeRestrictionHead, needed_pairs, restricted_loss
-
-if TYPE_CHECKING:
-    # Of a saved folder, transformers 4 takes along the files that this one names, and none that those name.
-    from .batching import RowBatches as RowBatches
-    from .encoding import RowEncoder as RowEncoder
-    from .markers import MarkerTokens as MarkerTokens
-    from .prediction_records import prediction_records as prediction_records
-    from .relation_pipeline import RelationPipeline as RelationPipeline
-    from .word_encoders import WordEncoder as WordEncoder
+from .word_encoders import WordEncoder  # noqa: F401
 
 
 def unit_losses(

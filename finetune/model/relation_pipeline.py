@@ -17,11 +17,13 @@ import torch
 from transformers import AutoModelForSequenceClassification, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .bag_pooling import CERTAIN  # noqa: F401  # see the imports of modeling.py
 from .batching import RowBatches
 from .encoding import EncodedRows, RowEncoder, RowStatus
 from .entity_inputs import EntityInput, short_type
 from .markers import NOT_FOUND, Span, check_span
 from .prediction_records import DEFAULT_THRESHOLD, prediction_records
+from .prompt import prompt_ids  # noqa: F401
 from .type_restriction import TypeRelations, check_types
 
 SIDES = ("head", "tail")
@@ -211,6 +213,9 @@ class RelationPipeline(Pipeline):
             ValueError: The tokenizer is not the one that the model was trained with.
         """
         super().__init__(*args, **kwargs)
+        self.modelcard = getattr(
+            self, "modelcard", None
+        )  # transformers 5.0 saves it and does not always set it
         self.model.eval()
         config: Any = self.model.config
         heads, tails = config.entity_types or ((), ())
@@ -222,7 +227,7 @@ class RelationPipeline(Pipeline):
                 f"the tokenizer lacks the tokens {new[:2]}... of this model, or has other ids for them; use "
                 "the tokenizer that was saved with the model."
             )
-        self.row_encoder = RowEncoder(tokenizer, entity_input=entity_input, max_length=config.max_tokens)
+        self.row_encoder = RowEncoder(tokenizer, entity_input=entity_input, max_length=config.max_row_tokens)
         restricted = config.classifier_head == "type_restriction"
         self.type_relations = TypeRelations.of(config.type_relations) if restricted else None
         self.label_names = [config.id2label[label] for label in range(len(config.id2label))]

@@ -48,6 +48,7 @@ class WordEncoderConfig(PretrainedConfig):
 
     def __init__(
         self,
+        *,
         architecture: str = "cnn",
         vocab_size: int = 2,
         num_fixed_words: int = 0,
@@ -63,15 +64,13 @@ class WordEncoderConfig(PretrainedConfig):
         pad_token_id: int | None = 0,
         **kwargs: Any,
     ) -> None:
-        """Keep the values and check them.
+        """Check the values.
 
         Raises:
             ValueError: An unknown architecture or an even window.
         """
-        if architecture not in ARCHITECTURES:
-            raise ValueError(f"`architecture` must be one of {', '.join(ARCHITECTURES)}; got {architecture!r}.")
-        if window < 1 or window % 2 == 0:
-            raise ValueError(f"`window` must be a positive odd number of words; got {window}.")
+        super().__init__(**kwargs)
+        self.pad_token_id = pad_token_id
         self.architecture = architecture
         self.vocab_size = vocab_size
         self.num_fixed_words = num_fixed_words
@@ -84,8 +83,12 @@ class WordEncoderConfig(PretrainedConfig):
         self.embedding_dropout = embedding_dropout
         self.lstm_dropout = lstm_dropout
         self.hidden_dropout_prob = hidden_dropout_prob
-        super().__init__(**kwargs)
-        self.pad_token_id = pad_token_id
+        if self.architecture not in ARCHITECTURES:
+            raise ValueError(
+                f"`architecture` must be one of {', '.join(ARCHITECTURES)}; got {self.architecture!r}."
+            )
+        if self.window < 1 or self.window % 2 == 0:
+            raise ValueError(f"`window` must be a positive odd number of words; got {self.window}.")
 
     @property
     def hidden_size(self) -> int:

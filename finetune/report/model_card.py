@@ -246,6 +246,10 @@ def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
     )
 
 
+# The oldest transformers on which saved models were loaded (`make test-old-transformers`).
+LOADS_FROM = "5.0"
+
+
 def training_text(results: Mapping[str, Any]) -> str:
     """Return every argument that was given, and the versions."""
     arguments = without_places(results["arguments"])
@@ -258,7 +262,10 @@ def training_text(results: Mapping[str, Any]) -> str:
         left=2,
     )
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    return f"{table}\n\nAt most {results['max_length']} tokens a sentence. Versions: {as_text(versions)}."
+    return (
+        f"{table}\n\nAt most {results['max_length']} tokens a sentence. Versions: {as_text(versions)}.\n"
+        f"The model loads with transformers {LOADS_FROM} and newer."
+    )
 
 
 def limits_text(results: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from ..report.results import (
     to_json,
     versions,
 )
-from ..trainer_arguments import check_one_device
+from ..trainer_arguments import check_processes
 from .messages import data_warnings, plan_lines, score_warnings
 from .preparation import Prepared, prepare
 from .processes import is_main_process, wait_for_all
@@ -65,7 +65,7 @@ def start_run(settings: Settings) -> Run:
     if settings.run.seeds is not None and settings.training.seed_given:
         raise ValueError("`--seed` and `--seeds` exclude each other: give `--seeds` alone, for one seed too.")
     seeds = tuple(settings.run.seeds or [int(settings.training.seed or 0)])
-    check_one_device(settings.training)
+    check_processes(settings.training)
     check_trainer()
     prepared = checked_input(settings)
     return _claimed(settings, seeds, prepared, Path(str(settings.training.output_dir)))

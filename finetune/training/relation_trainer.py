@@ -29,9 +29,6 @@ from ..model.modeling import unit_losses
 from ..model.prediction_records import FinetuneError
 from ..report.results import to_json
 
-# Run with the first and the last of these, and with some in between: `make test-old-transformers`, `make test`.
-TRANSFORMERS_RANGE = "4.57 to 5.24"
-
 SEAL = "sealed.json"
 PREFIX = "checkpoint-"
 
@@ -247,9 +244,9 @@ def check_trainer(trainer: type = Trainer, *, version: str = transformers.__vers
     saves = getattr(trainer, "_save_checkpoint", None)
     if saves is None or list(inspect.signature(saves).parameters) != ["self", "model", "trial"]:
         raise ValueError(
-            f"transformers {version} saves checkpoints in another way than versions {TRANSFORMERS_RANGE}, "
-            "with which fine-tuning was run: its Trainer has no `_save_checkpoint(model, trial)`. Install one "
-            "of those."
+            f"the Trainer of transformers {version} saves checkpoints in another way than those with which "
+            "fine-tuning was run: it has no `_save_checkpoint(model, trial)`. Install one of the versions in "
+            "docs/fine-tune.md."
         )
 
 
@@ -265,12 +262,10 @@ class RelationTrainer(Trainer):
         """
         super().__init__(**given)
         self.label_weights = None if label_weights is None else torch.from_numpy(label_weights)
-        # `compute_loss` divides by the units of the whole global batch. Which of the two names says so to the
-        # Trainer depends on the version.
-        if hasattr(Trainer, "loss_is_scaled_for_ga"):
-            self.loss_is_scaled_for_ga = True
-        else:
-            self.model_accepts_loss_kwargs = True
+        # `compute_loss` divides by the units of the whole global batch. Said in two ways: transformers before
+        # 5.18 divides by the number of batches again where the model does not take `num_items_in_batch`.
+        self.loss_is_scaled_for_ga = True
+        self.model_accepts_loss_kwargs |= not hasattr(Trainer, "loss_is_scaled_for_ga")
         self.loss_sum = 0.0
         self._loss_sum_before, self._seconds_before = 0.0, 0.0  # up to the checkpoint that is gone on from
         self._began = time.monotonic()

@@ -18,7 +18,14 @@ from ..encoders.label_words import read_label_words, words_fingerprint
 from ..model.entity_inputs import OLD_HEADS
 from ..report.figures import FIGURES
 from ..report.results import PAGE, RESULTS, to_json, versions
-from ..trainer_arguments import DEFAULT_SEED, NUMBERS_DO_NOT_DEPEND_ON, given_values
+from ..trainer_arguments import (
+    DEFAULT_SEED,
+    GOES_ON_EXACTLY_FROM,
+    NUMBERS_DO_NOT_DEPEND_ON,
+    given_values,
+    has_transformers,
+)
+from .relation_trainer import PREFIX
 
 
 def as_given(settings: Settings) -> dict[str, Any]:
@@ -137,7 +144,8 @@ def _record(arguments: Mapping[str, Any], fingerprint: str, num_processes: int) 
 
 
 def version_notes(folder: Path) -> list[str]:
-    """Return a line where the run of a claimed folder began under other versions, threads or kernels.
+    """Return a line where the run of a claimed folder began under other versions, threads or kernels, and one
+    where it goes on with a transformers that does not do so exactly.
 
     Raises:
         ValueError: The folder does not say what its run is.
@@ -148,9 +156,16 @@ def version_notes(folder: Path) -> list[str]:
         for name in now
         if name in before and before[name] != now[name]
     ]
-    if not changed:
-        return []
-    return [f"This run began under others, which can change its numbers slightly: {'; '.join(changed)}."]
+    notes = []
+    if changed:
+        notes = [f"This run began under others, which can change its numbers slightly: {'; '.join(changed)}."]
+    if not has_transformers(GOES_ON_EXACTLY_FROM) and any(folder.glob(f"seed-*/*/{PREFIX}*")):
+        notes.append(
+            f"transformers {now['transformers']} draws other random numbers where a run goes on: its numbers "
+            f"differ slightly from those of a run that was not stopped. They are equal from "
+            f"{'.'.join(map(str, GOES_ON_EXACTLY_FROM))} on."
+        )
+    return notes
 
 
 def is_claimed(folder: Path) -> bool:

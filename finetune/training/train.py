@@ -19,7 +19,7 @@ from weighted_f1_metric import class_weights, false_alarms, make_compute_metrics
 
 from ..arguments import ModelArguments, RunArguments, Settings
 from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
-from ..encoders.encoder_sources import build_classifier, freeze, load_trained
+from ..encoders.encoder_sources import build_classifier, freeze, load_trained, save_tokenizer
 from ..model.batching import as_is
 from ..model.modeling import RelationClassifier
 from ..model.prediction_records import (
@@ -237,7 +237,7 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
     set_seed(seed)
     values: dict[str, Any] = {
         "classifier_dropout": model_arguments.classifier_dropout,
-        "max_tokens": prepared.source.max_length,
+        "max_row_tokens": prepared.source.max_length,
         "bag_pooling": model_arguments.bag_pooling,
         "multi_label": model_arguments.multi_label,
         "tokens_per_chunk": model_arguments.tokens_per_chunk,
@@ -444,7 +444,7 @@ def save_seed(
     config = copy.deepcopy(model.config)
     config.threshold = predictions.threshold
     config.save_pretrained(folder)
-    prepared.source.tokenizer.save_pretrained(folder)
+    save_tokenizer(prepared.source.tokenizer, folder)
     for split, name in (("test", PREDICTIONS), (NEGATIVE_ROWS, NA_PREDICTIONS)):
         if split in predictions.records:
             write_predictions(folder / name, predictions.records[split])

@@ -35,7 +35,7 @@ def build(folder: Path, **options) -> RelationClassifier:
         entity_input=EntityInput(),
         label_names=LABELS,
         negative_relation="NA",
-        max_tokens=64,
+        max_row_tokens=64,
         **options,
     )
 

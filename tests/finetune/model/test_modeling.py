@@ -42,7 +42,9 @@ def build(folder: Path, seed: int = 0) -> tuple[RelationClassifier, object]:
         entity_input=EntityInput(),
         label_names=LABELS,
         negative_relation="NA",
-        max_tokens=max_sequence_length(tokenizer=tokenizer, config=load_config(str(folder)), requested=None),
+        max_row_tokens=max_sequence_length(
+            tokenizer=tokenizer, config=load_config(str(folder)), requested=None
+        ),
     )
     return model.eval(), tokenizer
 

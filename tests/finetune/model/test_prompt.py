@@ -56,7 +56,7 @@ def build(folder: Path, **options):
         representation="masks",
         classifier_head="label_words",
         label_word_ids=label_word_ids(tokenizer, WORDS),
-        max_tokens=64,
+        max_row_tokens=64,
         **options,
     )
     return model.eval(), tokenizer

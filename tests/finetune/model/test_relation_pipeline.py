@@ -59,7 +59,7 @@ def saved(
         label_names=LABELS,
         negative_relation="NA",
         representation=representation,
-        max_tokens=64,
+        max_row_tokens=64,
     )
     for part, value in more.items():
         setattr(model.config, part, value)

@@ -45,7 +45,7 @@ def build(relations: TypeRelations = RELATIONS, **options):
         representation="sentence",
         classifier_head="type_restriction",
         type_relations=relations.as_lists(),
-        max_tokens=20,
+        max_row_tokens=20,
         **options,
     )
     return model.eval(), tokenizer

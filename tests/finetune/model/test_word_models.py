@@ -46,7 +46,7 @@ def build(architecture: str, head: str, **options):
         negative_relation="NA",
         representation="sentence",
         classifier_head=head,
-        max_tokens=20,
+        max_row_tokens=20,
         **options,
     )
     return model.eval(), tokenizer

@@ -13,10 +13,14 @@ import pytest
 from safetensors.torch import load_file
 
 from finetune.__main__ import main
+from finetune.trainer_arguments import SEVERAL_PROCESSES_FROM, has_transformers
 from finetune.training.train import predicted_logits
 from tests.folders import ROOT
 from weighted_f1_metric import read_predictions
 
+pytestmark = pytest.mark.skipif(
+    not has_transformers(SEVERAL_PROCESSES_FROM), reason="several processes are refused on this transformers"
+)
 Words = Callable[..., list[str]]
 Results = Callable[[Path], dict]
 SCRIPT = Path(__file__).with_name("traced_run.py")

@@ -40,7 +40,7 @@ def test_each_system_runs_from_one_flag(
     model = AutoModelForSequenceClassification.from_pretrained(out / "seed-5")
     config = model.config
     assert config.classifier_head == ("crcnn" if encoder == "crcnn" else "linear")
-    assert (config.input_format, config.max_tokens) == ("plain", 150)
+    assert (config.input_format, config.max_row_tokens) == ("plain", 150)
     assert config.encoder.word_size == 4
     tokenizer = AutoTokenizer.from_pretrained(out / "seed-5")
     assert config.encoder.num_fixed_words == 2 + 1, "padding, the unknown word, and zzyzx"

@@ -58,7 +58,7 @@ def wordpiece_tokenizer(
     vocabulary: Mapping[str, int], *, folder: Path, lowercase: bool, max_length: int
 ) -> PreTrainedTokenizerBase:
     """Return BERT's tokenizer with these tokens (token -> id from 0 on); `folder` then has its vocab.txt."""
-    from transformers import BertTokenizerFast
+    from transformers import BertTokenizerFast  # type: ignore[attr-defined]
 
     # Loaded from a file: what a constructor takes differs between transformers 4 and 5.
     folder.mkdir(parents=True, exist_ok=True)

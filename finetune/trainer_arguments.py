@@ -164,9 +164,10 @@ class RelationTrainingArguments(TrainingArguments):
         if self.disable_tqdm is None:
             self.disable_tqdm = not sys.stderr.isatty()
         self._check_devices()
-        if hasattr(self, "warmup_ratio") and self.warmup_ratio is not None:  # transformers 4
-            self.warmup_ratio = self.warmup_steps if 0 < self.warmup_steps < 1 else self.warmup_ratio
-            self.warmup_steps = 0 if 0 < self.warmup_steps < 1 else int(self.warmup_steps)
+        if not has_transformers((5, 0)):
+            if 0 < self.warmup_steps < 1:
+                self.warmup_ratio, self.warmup_steps = self.warmup_steps, 0
+            self.warmup_steps = int(self.warmup_steps)
         try:
             super().__post_init__()
         except ImportError as error:  # a flag for a package that is not installed

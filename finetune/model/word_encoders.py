@@ -16,7 +16,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 try:  # which leave values alone that were loaded
     from transformers import initialization as init
 except ImportError:  # transformers 4 asks for initial values of modules that were not loaded only
-    init = nn.init  # type: ignore[assignment]
+    init = nn.init  # type: ignore[assignment, misc]
 
 PIECES = {"cnn": 1, "pcnn": 3}
 ARCHITECTURES = (*PIECES, "att_blstm")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .training.processes import print_error
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 VOCABULARY_SIZE = 3000
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -28,14 +32,14 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
     prompted. The same sentences, in any order, and the same seed give the same files.
     """
     import torch
-    from transformers import BertConfig, BertForMaskedLM, BertTokenizer
+    from transformers import BertConfig, BertForMaskedLM
 
     from .encoders.label_words import ready_vocabulary
 
     vocabulary = train_vocabulary(sentences)
     for word in ready_vocabulary("nyt_h"):
         vocabulary.setdefault(word, len(vocabulary))
-    tokenizer = BertTokenizer(vocab=vocabulary, do_lower_case=False, model_max_length=256)
+    tokenizer = wordpiece_tokenizer(vocabulary, folder=folder, lowercase=False, max_length=256)
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(tokenizer),
@@ -48,6 +52,19 @@ def build_encoder(*, sentences: Sequence[str], folder: Path, seed: int = SEED) -
     )
     BertForMaskedLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def wordpiece_tokenizer(
+    vocabulary: Mapping[str, int], *, folder: Path, lowercase: bool, max_length: int
+) -> PreTrainedTokenizerBase:
+    """Return BERT's tokenizer with these tokens (token -> id from 0 on); `folder` then has its vocab.txt."""
+    from transformers import BertTokenizerFast  # type: ignore[attr-defined]
+
+    # Loaded from a file: what a constructor takes differs between transformers 4 and 5.
+    folder.mkdir(parents=True, exist_ok=True)
+    tokens = sorted(vocabulary, key=lambda token: vocabulary[token])
+    (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+    return BertTokenizerFast.from_pretrained(folder, do_lower_case=lowercase, model_max_length=max_length)
 
 
 def train_vocabulary(sentences: Sequence[str]) -> dict[str, int]:

@@ -103,7 +103,16 @@ class RelationTrainingArguments(TrainingArguments):
             "help": "When validation is scored: epoch, steps (see --eval_steps), or no (nothing is selected)."
         },
     )
+    # Declared here as well, so that they mean the same in transformers 4: there the first is not known,
+    # warming up for a share of the steps is another flag, and whatever is installed is reported to.
     train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "Always so."})
+    warmup_steps: float = field(
+        default=0, metadata={"help": "Steps of warming up; below 1, their share of all steps."}
+    )
+    report_to: list[str] = field(  # type: ignore[assignment]
+        default_factory=lambda: ["none"],
+        metadata={"help": "Where losses and scores go: tensorboard, wandb, ...; all for what is installed."},
+    )
     save_steps: int | None = field(  # type: ignore[assignment]
         default=None,
         metadata={
@@ -169,6 +178,10 @@ class RelationTrainingArguments(TrainingArguments):
         if self.disable_tqdm is None:
             self.disable_tqdm = not sys.stderr.isatty()
         self._check_devices()
+        if not has_transformers((5, 0)):
+            if 0 < self.warmup_steps < 1:
+                self.warmup_ratio, self.warmup_steps = self.warmup_steps, 0
+            self.warmup_steps = int(self.warmup_steps)
         try:
             super().__post_init__()
         except ImportError as error:  # a flag for a package that is not installed
@@ -282,7 +295,7 @@ def given_values(arguments: RelationTrainingArguments) -> dict[str, object]:
     given: dict[str, object] = {"bf16": arguments.bf16, "learning_rate": arguments.learning_rate}
     for item in fields(TrainingArguments):
         value, default = getattr(arguments, item.name), getattr(plain, item.name)
-        told = item.name not in PUSHING and not item.name.endswith("_token")
+        told = item.name not in (*PUSHING, "logging_dir") and not item.name.endswith("_token")
         told = told and not (item.name == "logging_strategy" and arguments.logging_decided_here)
         if item.init and value != default and told:
             value = value.value if isinstance(value, Enum) else value

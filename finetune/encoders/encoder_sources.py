@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
+
+from weighted_f1_metric import write_text
 
 from ..arguments import WORD_SIZE, WORD_SYSTEMS, ModelArguments
 from ..data.relation_rows import RelationRows
@@ -210,7 +213,8 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
     new = list(entity_input.new_tokens)
     if not new:
         return 0
-    added = tokenizer.add_special_tokens({"extra_special_tokens": new}, replace_extra_special_tokens=False)
+    # Not under a name in the tokenizer's config: transformers 4 and 5 do not read each other's.
+    added = tokenizer.add_tokens(new, special_tokens=True)  # type: ignore[arg-type]
     ids = token_ids(tokenizer, new)
     shared = [
         token
@@ -224,6 +228,15 @@ def add_entity_tokens(tokenizer: PreTrainedTokenizerBase, entity_input: EntityIn
             f"({tokenizer.unk_token_id})."
         )
     return int(added)
+
+
+def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write the tokenizer so that transformers 4 reads it too, to which the newer class name is unknown."""
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        write_text(path, json.dumps(config | {"tokenizer_class": "PreTrainedTokenizerFast"}, indent=2) + "\n")
 
 
 def token_ids(tokenizer: PreTrainedTokenizerBase, tokens: Sequence[str]) -> list[int]:

@@ -253,6 +253,16 @@ def dropout_of(config: object) -> float:
 ONLY_FLOAT32 = ("deberta",)
 
 
+def tied_names(model: RelationClassifier) -> set[str]:
+    """Return the names of the encoder's weights that are others of it, under a second name."""
+    if hasattr(model, "all_tied_weights_keys"):
+        return set(model.all_tied_weights_keys)
+    # transformers 4: each class names its own.
+    encoder: Any = model.encoder
+    is_tied = getattr(encoder.config, "tie_word_embeddings", False)
+    return {f"encoder.{name}" for name in encoder._tied_weights_keys or ()} if is_tied else set()
+
+
 class RelationClassifier(PreTrainedModel):
     """Relation scores for sentences with two entities.
 
@@ -306,7 +316,7 @@ class RelationClassifier(PreTrainedModel):
             self.segments = nn.Embedding(3, words.embedding_dim)
         self.post_init()
         # Tied weights are saved once; the Trainer would take the others for missing.
-        self._keys_to_ignore_on_save = set(self.all_tied_weights_keys)
+        self._keys_to_ignore_on_save = tied_names(self)
 
     @property
     def is_type_restricted(self) -> bool:

@@ -11,8 +11,12 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
-from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+try:  # which leave values alone that were loaded
+    from transformers import initialization as init
+except ImportError:  # transformers 4 asks for initial values of modules that were not loaded only
+    init = nn.init  # type: ignore[assignment, misc]
 
 PIECES = {"cnn": 1, "pcnn": 3}
 ARCHITECTURES = (*PIECES, "att_blstm")

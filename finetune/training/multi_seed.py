@@ -30,7 +30,7 @@ from ..trainer_arguments import check_installed, check_processes
 from .messages import data_warnings, plan_lines, score_warnings
 from .preparation import Prepared, prepare
 from .processes import is_main_process, wait_for_all
-from .relation_trainer import saving
+from .relation_trainer import check_trainer, saving
 from .run_identity import as_given, claim_folder, run_identity, version_notes
 from .train import build_trainer, check_run, check_selection, run_seed
 
@@ -67,6 +67,7 @@ def start_run(settings: Settings) -> Run:
     seeds = tuple(settings.run.seeds or [int(settings.training.seed or 0)])
     check_processes(settings.training)
     check_installed(settings.training)
+    check_trainer()
     prepared = checked_input(settings)
     return _claimed(settings, seeds, prepared, Path(str(settings.training.output_dir)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_model
 from torch.utils.data import DataLoader, Sampler
@@ -234,6 +236,20 @@ def is_over(state: TrainerState) -> bool:
     return state.global_step >= state.max_steps or is_stopped
 
 
+def check_trainer(trainer: type = Trainer, *, version: str = transformers.__version__) -> None:
+    """Raise ValueError when the installed transformers would not call what RelationTrainer overrides.
+
+    Public methods are documented hooks; `_save_checkpoint` is not, and may change with any version.
+    """
+    saves = getattr(trainer, "_save_checkpoint", None)
+    if saves is None or list(inspect.signature(saves).parameters) != ["self", "model", "trial"]:
+        raise ValueError(
+            f"the Trainer of transformers {version} saves checkpoints in another way than those with which "
+            "fine-tuning was run: it has no `_save_checkpoint(model, trial)`. Install one of the versions in "
+            "docs/fine-tune.md."
+        )
+
+
 class RelationTrainer(Trainer):
     """The Trainer with our batch plan, our loss, row ids kept from the model, and sealed checkpoints."""
 
@@ -294,11 +310,14 @@ class RelationTrainer(Trainer):
         """
         self.loss_sum, self._began = self._loss_sum_before, time.monotonic()
         rows: Any = self.train_dataset
+        accumulated = self.args.gradient_accumulation_steps
+        # That of the arguments, or what `auto_find_batch_size` found.
+        step_size = self.get_total_train_batch_size(self.args)
         batches = PlannedBatches(
             lengths=rows.lengths,
             seed=self.args.seed,
-            batch_size=self._train_batch_size,  # that of the arguments, or what `auto_find_batch_size` found
-            accumulation_steps=self.args.gradient_accumulation_steps,
+            batch_size=step_size // (accumulated * self.args.world_size),
+            accumulation_steps=accumulated,
             num_processes=self.args.world_size,
             process_index=self.args.process_index,
             samples_rows=rows.samples_rows,

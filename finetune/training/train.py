@@ -27,7 +27,7 @@ from weighted_f1_metric import class_weights, false_alarms, make_compute_metrics
 
 from ..arguments import ModelArguments, RunArguments, Settings
 from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
-from ..encoders.encoder_sources import build_classifier, freeze, load_trained
+from ..encoders.encoder_sources import build_classifier, freeze, load_trained, save_tokenizer
 from ..model.batching import as_is
 from ..model.modeling import RelationClassifier
 from ..model.prediction_records import (
@@ -484,7 +484,7 @@ def save_seed(
     config = copy.deepcopy(model.config)
     config.threshold = predictions.threshold
     config.save_pretrained(folder)
-    prepared.source.tokenizer.save_pretrained(folder)
+    save_tokenizer(prepared.source.tokenizer, folder)
     for split, name in (("test", PREDICTIONS), (NEGATIVE_ROWS, NA_PREDICTIONS)):
         if split in predictions.records:
             write_predictions(folder / name, predictions.records[split])

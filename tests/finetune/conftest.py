@@ -22,6 +22,7 @@ from transformers import (
 )
 
 from finetune.__main__ import main
+from finetune.demo import wordpiece_tokenizer
 from nyt_h_dataset import write_sample
 
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
@@ -34,7 +35,7 @@ SENTENCES = [
 
 
 @pytest.fixture(scope="session")
-def bert_tokenizer() -> BertTokenizer:
+def bert_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> BertTokenizer:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -45,7 +46,8 @@ def bert_tokenizer() -> BertTokenizer:
         vocab_size=300, special_tokens=special, initial_alphabet=list("@#*^_"), show_progress=False
     )
     tokenizer.train_from_iterator(SENTENCES * 2, trainer)
-    return BertTokenizer(vocab=tokenizer.get_vocab(), do_lower_case=True, model_max_length=64)
+    folder = tmp_path_factory.mktemp("vocabulary")
+    return wordpiece_tokenizer(tokenizer.get_vocab(), folder=folder, lowercase=True, max_length=64)
 
 
 @pytest.fixture(scope="session")

@@ -234,6 +234,6 @@ class TestEncoderFolders:
             add_entity_tokens(Slow(), EntityInput())
 
     def test_markers_that_stay_unknown(self, bert_tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(type(bert_tokenizer), "add_special_tokens", lambda *_, **__: 0)
+        monkeypatch.setattr(type(bert_tokenizer), "add_tokens", lambda *_, **__: 0)
         with pytest.raises(ValueError, match="must be distinct and none may be that of the unknown token"):
             add_entity_tokens(bert_tokenizer, EntityInput())

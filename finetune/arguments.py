@@ -217,6 +217,25 @@ class ModelArguments:
             "they begin with."
         },
     )
+    lora_r: int | None = field(
+        default=None,
+        metadata={
+            "help": "Train low-rank adapters of this rank (LoRA) in the place of the encoder's weights, and "
+            "the vectors of tokens that are new to it; they are merged into the weights before anything is "
+            "scored or saved. They want a higher learning rate, 1e-4 to 1e-3. Needs the extra peft."
+        },
+    )
+    lora_alpha: int | None = field(
+        default=None, metadata={"help": "An adapter's change counts alpha / r. Default: twice --lora_r."}
+    )
+    lora_dropout: float = field(default=0.0, metadata={"help": "Dropout in front of the adapters."})
+    lora_target_modules: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "The linear layers that get adapters, by the end of their names (query key value dense). "
+            "Default: what peft knows of the encoder, most often query and value."
+        },
+    )
     max_length: int | None = field(
         default=None,
         metadata={
@@ -273,6 +292,16 @@ class ModelArguments:
             raise ValueError(f"`freeze_layers` must be 0 (none) or positive; got {self.freeze_layers}.")
         if self.freeze_layers and self.encoder != "pretrained":
             raise ValueError(f"`--freeze_layers` is for pretrained encoders, not `--encoder {self.encoder}`.")
+        if self.lora_r is not None and (self.lora_r < 1 or self.encoder != "pretrained"):
+            raise ValueError(
+                f"`--lora_r` must be positive, and the encoder a pretrained one; got {self.lora_r} and "
+                f"`--encoder {self.encoder}`."
+            )
+        given = (self.lora_alpha, self.lora_dropout or None, self.lora_target_modules)
+        if self.lora_r is None and given != (None, None, None):
+            raise ValueError("`--lora_alpha`, `--lora_dropout`, `--lora_target_modules` go with `--lora_r`.")
+        if not 0 <= self.lora_dropout < 1:
+            raise ValueError(f"`lora_dropout` must be in [0, 1); got {self.lora_dropout}.")
         if self.bag_size < 0:
             raise ValueError(f"`bag_size` must be 0 (all sentences) or positive; got {self.bag_size}.")
         if self.tokens_per_chunk < 1:

@@ -12,6 +12,7 @@ from weighted_f1_metric import mean_bounds, write_text
 from ..arguments import Settings
 from ..data.reference_lines import TRAINED, changed_data
 from ..data.relation_rows import RelationData
+from ..encoders.lora import check_lora
 from ..report.evaluation import mean_false_alarms, numbers_only
 from ..report.figures import drawn_figures, seen_pairs_results, untrained_results
 from ..report.model_card import run_card
@@ -68,6 +69,7 @@ def start_run(settings: Settings) -> Run:
     check_processes(settings.training)
     check_installed(settings.training)
     check_trainer()
+    check_lora(settings.model)
     prepared = checked_input(settings)
     return _claimed(settings, seeds, prepared, Path(str(settings.training.output_dir)))
 

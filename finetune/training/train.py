@@ -28,6 +28,7 @@ from weighted_f1_metric import class_weights, false_alarms, make_compute_metrics
 from ..arguments import ModelArguments, RunArguments, Settings
 from ..data.bag_units import UnitBatches, id_key, scored_track, unit_names
 from ..encoders.encoder_sources import build_classifier, freeze, load_trained, save_tokenizer
+from ..encoders.lora import add_lora, merge_lora, num_trained
 from ..model.batching import as_is
 from ..model.modeling import RelationClassifier
 from ..model.prediction_records import (
@@ -269,6 +270,8 @@ def build_model(prepared: Prepared, model_arguments: ModelArguments, seed: int) 
         model = load_trained(str(model_arguments.model_name_or_path), **own)
     else:
         model = _new_model(prepared, model_arguments, values)
+    if model_arguments.lora_r is not None:
+        add_lora(model, model_arguments)
     if model_arguments.freeze_layers:
         freeze(model, model_arguments.freeze_layers)
     return model
@@ -334,6 +337,9 @@ def build_trainer(
             )
         )
     model = build_model(prepared, settings.model, seed)
+    trained, total = num_trained(model)
+    if trained < total:
+        say(f"trained are {trained:,} of the model's {total:,} numbers")
     metric = None
     if prepared.select_by is not None:
         metric = metric_of_trainer(prepared, model.config.score_activation)
@@ -374,6 +380,8 @@ def run_seed(trainer: RelationTrainer, *, prepared: Prepared, folder: Path) -> S
     if "wandb" in (trainer.args.report_to or ()):
         import_module("wandb").finish()  # the next seed is a run of its own
     training = training_numbers(trainer, num_units=len(prepared.batches["train"]))
+    model: Any = trainer.model
+    merge_lora(model)
     predictions = predict_splits(trainer, prepared)
     history = training_history(trainer.state)
     result = seed_result(trainer.args.seed, prepared, predictions, training, history)

@@ -2,8 +2,9 @@
 
 The peers are what many scripts do: float32, rows in random order, tokenized in the loop, padded to the
 longest of the batch or to a fixed 128 tokens. The recipe is the same on all sides: batch 32, AdamW 1e-4
-without weight decay, linear decay, gradients clipped at 1.0. "bare" is forward, backward and optimizer step
-alone on batches of the same widths without any padding; ours is compared with it by real tokens per second.
+without weight decay, linear decay, gradients clipped at 1.0. "bare" is forward, backward, clipping and a
+fused optimizer step alone on batches of the same widths without any padding; ours is compared with it by real
+tokens per second. Prediction is timed from text to labels on all sides; ours is `finetune.predict`'s.
 The sides take turns, a fifth of the steps each time, so that a machine that slows down slows all; the ratio
 is the median of the turns. With --memory each side also runs in a fresh process, whose peak is printed.
 
@@ -13,6 +14,7 @@ is the median of the turns. With --memory each side also runs in a fresh process
 from __future__ import annotations
 
 import argparse
+import copy
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +24,7 @@ import torch
 from transformers.utils import logging
 
 from finetune.arguments import DataArguments, ModelArguments, RunArguments, Settings
+from finetune.model.relation_pipeline import RelationPipeline
 from finetune.trainer_arguments import RelationTrainingArguments
 from finetune.training.preparation import Prepared, prepare
 from finetune.training.train import build_model
@@ -37,6 +40,7 @@ from .training_sides import (
     our_training,
     plain_prediction,
     plain_training,
+    records_of,
 )
 
 TURNS = 5
@@ -106,17 +110,18 @@ def time_training(prepared: Prepared, model_arguments: ModelArguments, *, bf16: 
 def time_prediction(prepared: Prepared, model_arguments: ModelArguments, *, bf16: bool) -> None:
     """Print rows per second of each side and the ratios."""
     model = build_model(prepared, model_arguments, 0)
-    arguments = trainer_arguments(bf16)
+    pipeline = RelationPipeline(model=copy.deepcopy(model), tokenizer=prepared.source.tokenizer)
+    records = records_of(prepared)
     all_rows = len(prepared.data.splits["test"])
     few, fewer = all_rows // 3, all_rows // 12  # the slow sides are timed on a part
 
     def rates_of_turn() -> dict[str, float]:
         fixed, _ = plain_prediction(prepared, model, num_rows=fewer, width=FIXED_WIDTH)
         longest, _ = plain_prediction(prepared, model, num_rows=few)
-        ours = our_prediction(prepared, model, arguments)
+        ours = our_prediction(pipeline, records, bf16=bf16)
         return {"finetune": all_rows / ours, "plain": few / longest, "plain, 128": fewer / fixed}
 
-    our_prediction(prepared, model, arguments)
+    our_prediction(pipeline, records, bf16=bf16)
     turns = [rates_of_turn() for _ in range(TURNS)]
     rates = {name: [turn[name] for turn in turns] for name in turns[0]}
     for name, values in rates.items():

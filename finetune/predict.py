@@ -128,7 +128,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="Answer with the negative relation where the score of the relation is below T. Choose T on "
         "validation data: `weighted-f1 score` prints the threshold for 90%% precision.",
     )
-    parser.add_argument("--batch_size", type=int, default=32, help="Records at once. Default: 32.")
+    parser.add_argument(
+        "--batch_size", type=int, help="Records at once. Default: as many as have 4,096 tokens."
+    )
     parser.add_argument(
         "--bf16",
         choices=("auto", "true", "false"),
@@ -144,7 +146,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise FileNotFoundError(f"the input {options.input} is not there; it must hold {EXPECTED}.")
         if output is not None and not output.parent.is_dir():
             raise FileNotFoundError(f"`--output` {options.output}: the folder {output.parent} is not there.")
-        import torch
         from tqdm import tqdm
         from transformers.utils import logging
 
@@ -155,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         device = pipeline.device.type
         native = options.bf16 == "auto" and computes_bf16(use_cpu=device == "cpu")
         named = tqdm(read_lines(Path(options.input)), disable=None, unit=" records")
-        with torch.autocast(device, torch.bfloat16, enabled=native or options.bf16 == "true"):
+        with pipeline.bfloat16() if native or options.bf16 == "true" else nullcontext():
             records = pipeline.stream(named, batch_size=options.batch_size)
             if options.abstain_below is not None:
                 negative = pipeline.model.config.negative_relation

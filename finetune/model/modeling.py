@@ -338,6 +338,17 @@ class RelationClassifier(PreTrainedModel):
         super().save_pretrained(save_directory, *args, **kwargs)
         custom_object_save(self, save_directory)
 
+    def cast_encoder(self) -> bool:
+        """Keep the encoder's weights in bfloat16 from now on; scores stay float32. Return whether it could.
+
+        Networks on words, language models behind masks and DeBERTa (the first) keep float32.
+        """
+        kind = self.config.encoder.model_type  # type: ignore[union-attr]
+        if self.slots is not None or self.config.representation == SENTENCE or kind in ONLY_FLOAT32:
+            return False
+        self.encoder.to(dtype=torch.bfloat16)  # type: ignore[call-arg]
+        return True
+
     def represent(
         self,
         input_ids: torch.Tensor,
@@ -360,7 +371,7 @@ class RelationClassifier(PreTrainedModel):
                 words["token_type_ids"] = segments
             else:
                 embedded = self.encoder.get_input_embeddings()(input_ids)
-                words = {"inputs_embeds": embedded + self.segments(segments)}
+                words = {"inputs_embeds": embedded + self.segments(segments).to(embedded.dtype)}
         precision: Any = nullcontext()
         if self.config.encoder.model_type in ONLY_FLOAT32:  # type: ignore[union-attr]
             precision = torch.autocast(device_type=input_ids.device.type, enabled=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -185,9 +186,11 @@ CUSTOM_PIPELINES = {
         "type": "text",
     }
 }
-BATCH_SIZE = 32
-# Batches that are read at once, so that units of similar length stand together.
-BATCHES_PER_CHUNK = 16
+# Tokens that the model sees at once, padding included, unless `batch_size` says how many records
+# (`benchmarks.training`: 2,048 and 8,192 are slower).
+TOKENS_PER_BATCH = 4096
+# Records that are read at once, so that units of similar length stand together.
+CHUNK = 2048
 
 
 class RelationPipeline(Pipeline):
@@ -248,33 +251,50 @@ class RelationPipeline(Pipeline):
                 'the pipeline takes a record, {"sentence": ..., "head": [start, end], "tail": [start, end]}, '
                 f"or several; got {inputs!r:.60}. A text alone does not say where the two entities are."
             )
-        batch_size = BATCH_SIZE if batch_size is None else batch_size
         if isinstance(inputs, Mapping):
             return next(self.stream([("the record", inputs)], batch_size=batch_size))
         named = ((f"record {number}", record) for number, record in enumerate(inputs, start=1))
         predictions = self.stream(named, batch_size=batch_size)
         return list(predictions) if isinstance(inputs, (list, tuple)) else predictions
 
-    def stream(self, named: Iterable[tuple[str, Any]], *, batch_size: int) -> Iterator[dict[str, Any]]:
+    @contextmanager
+    def bfloat16(self) -> Iterator[None]:
+        """Compute the encoder in bfloat16 and scores in float32; weights are cast once, and stay so."""
+        model: Any = self.model
+        if model.cast_encoder():
+            yield
+            return
+        with torch.autocast(self.device.type, torch.bfloat16):
+            yield
+
+    def get_inference_context(self) -> Any:
+        """Return what the model runs in; nothing here asks for gradients afterwards."""
+        return torch.inference_mode
+
+    def stream(
+        self, named: Iterable[tuple[str, Any]], *, batch_size: int | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Yield the predictions in order, a chunk of records in memory at a time.
 
         Args:
             named: What each record is called in messages, and the record.
-            batch_size: Records that the model sees at once.
+            batch_size: Records that the model sees at once; None is as many as have TOKENS_PER_BATCH tokens.
 
         Raises:
             ValueError: As `__call__`.
         """
-        if batch_size < 1:
+        if batch_size is not None and batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer; got {batch_size}.")
-        for chunk in batched(named, batch_size * BATCHES_PER_CHUNK):
+        for chunk in batched(named, CHUNK):
             units = [self._checked(read_unit(record, where=where), where) for where, record in chunk]
             rows = self.preprocess(units)
             sizes = np.array([len(unit.sentences) for unit in units])
             ends = np.cumsum(sizes)
-            order = np.argsort(-np.maximum.reduceat(rows.lengths, ends - sizes), kind="stable")
+            longest = np.maximum.reduceat(rows.lengths, ends - sizes)
+            order = np.argsort(-longest, kind="stable").tolist()
             outputs = np.zeros((len(units), len(self.label_names)), dtype=np.float32)
-            for chosen in batched(order.tolist(), batch_size):
+            groups = by_tokens(order, sizes, longest) if batch_size is None else batched(order, batch_size)
+            for chosen in groups:
                 places = [row for unit in chosen for row in range(ends[unit] - sizes[unit], ends[unit])]
                 inputs = rows.__getitems__(places)
                 del inputs["labels"], inputs["row_ids"]
@@ -349,6 +369,26 @@ class RelationPipeline(Pipeline):
                 "scores": record["scores"],
                 "status": counts if unit.is_bag else statuses[0],
             }
+
+
+def by_tokens(order: Sequence[int], sizes: np.ndarray, longest: np.ndarray) -> Iterator[list[int]]:
+    """Yield units in order, as many at once as have TOKENS_PER_BATCH tokens when padded, and at least one.
+
+    Args:
+        order: The units, longest first.
+        sizes: Rows of each unit, shape (num_units,).
+        longest: Tokens of each unit's longest row, shape (num_units,).
+    """
+    group: list[int] = []
+    num_rows = 0
+    for unit in order:
+        if group and (num_rows + sizes[unit]) * longest[group[0]] > TOKENS_PER_BATCH:
+            yield group
+            group, num_rows = [], 0
+        group.append(unit)
+        num_rows += sizes[unit]
+    if group:
+        yield group
 
 
 def batched(values: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:

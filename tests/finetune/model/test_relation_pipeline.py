@@ -17,8 +17,9 @@ from finetune.encoders.encoder_sources import (
     load_encoder,
     load_tokenizer,
 )
+from finetune.model import relation_pipeline
 from finetune.model.entity_inputs import DEFINED, TYPED, entity_input
-from finetune.model.relation_pipeline import batched
+from finetune.model.relation_pipeline import TOKENS_PER_BATCH, batched, by_tokens
 from tests.hub_clients import BLOCK
 
 Folder = Callable[[str], Path]
@@ -121,7 +122,7 @@ def test_lists_iterators_and_batches_give_the_same(relations: RelationPipeline) 
         yield from RECORDS
 
     one_by_one = [relations(record) for record in RECORDS]
-    for batch_size in (1, 2, 3, 32):
+    for batch_size in (1, 2, 3, 32, None):
         several = relations(each(), batch_size=batch_size)
         assert isinstance(several, Iterator)
         for found, expected in zip(several, one_by_one, strict=True):
@@ -130,7 +131,10 @@ def test_lists_iterators_and_batches_give_the_same(relations: RelationPipeline) 
     assert relations([]) == []
 
 
-def test_records_are_read_as_they_are_needed(relations: RelationPipeline) -> None:
+def test_records_are_read_as_they_are_needed(
+    relations: RelationPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relation_pipeline, "CHUNK", 32)
     taken = []
 
     def each() -> Iterator[dict]:
@@ -140,6 +144,36 @@ def test_records_are_read_as_they_are_needed(relations: RelationPipeline) -> Non
 
     next(relations(each(), batch_size=2))
     assert len(taken) == 32
+
+
+def test_batches_by_tokens_hold_each_unit_once_and_few_tokens() -> None:
+    random = np.random.default_rng(0)
+    sizes, longest = random.integers(1, 9, 500), random.integers(3, 129, 500)
+    longest[0], sizes[1] = 5000, 100  # each alone is too much
+    order = np.argsort(-longest, kind="stable").tolist()
+    groups = list(by_tokens(order, sizes, longest))
+    assert [unit for group in groups for unit in group] == order
+    for group, following in zip(groups, [*groups[1:], None], strict=True):
+        tokens = sizes[group].sum() * longest[group].max()
+        assert tokens <= TOKENS_PER_BATCH or len(group) == 1
+        if following is not None:
+            assert (sizes[group].sum() + sizes[following[0]]) * longest[group].max() > TOKENS_PER_BATCH
+    assert list(by_tokens([], sizes, longest)) == []
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "deberta", "deberta-v2", "modernbert"])
+def test_in_bfloat16_scores_are_nearly_those_of_float32(
+    family_folder: Callable[[str], Path], name: str, tmp_path: Path
+) -> None:
+    saved(family_folder(name), tmp_path)
+    relations = pipeline("relation-classification", model=str(tmp_path))
+    expected = relations(RECORDS)
+    with relations.bfloat16():
+        found = relations(RECORDS)
+    assert (relations.model.encoder.dtype == torch.bfloat16) == (name != "deberta")
+    for ours, exact in zip(found, expected, strict=True):
+        assert ours["scores"] == pytest.approx(exact["scores"], abs=0.02)
+    assert relations.model.classifier.weight.dtype == torch.float32
 
 
 def test_what_cannot_be_used(relations: RelationPipeline, bert_folder: Path) -> None:

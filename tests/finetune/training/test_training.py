@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 
-from benchmarks import training
+from benchmarks import device, training
 from finetune.__main__ import main
 from finetune.data.nyt_h_rows import read_nyt_h
 from finetune.data.semeval import read_semeval2010
@@ -195,6 +196,14 @@ def test_the_benchmark_runs(bert_folder: Path, tmp_path: Path, capsys: pytest.Ca
         r"prediction, finetune / plain: \d+\.\d\d \(turns ",
     ):
         assert re.search(line, shown), line
+
+
+def test_the_benchmark_of_devices_runs_in_small(capsys: pytest.CaptureFixture[str]) -> None:
+    device.main(["--small", "--seconds", "0.01", "--rows", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    rates = [line.split("|")[5] for line in lines if " sdpa " in line or " eager " in line]
+    assert len(rates) == 2 * 2 * 2 * (2 if torch.cuda.is_available() else 1)
+    assert all(int(rate.replace(",", "")) > 0 for rate in rates)
 
 
 def test_semeval(

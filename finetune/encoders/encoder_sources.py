@@ -186,7 +186,14 @@ def _load(load: Callable, name_or_path: str, part: str):
         return load(name_or_path)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        here = "" if Path(name_or_path).is_dir() else " (no folder of that name is here)"
+        folder = Path(name_or_path)
+        here = "" if folder.is_dir() else " (no folder of that name is here)"
+        if part == "tokenizer" and any(folder.glob("*.model")) and not (folder / "tokenizer.json").is_file():
+            # Without these libraries transformers speaks of tiktoken.
+            reason = (
+                "it is a SentencePiece model, which needs sentencepiece and a protobuf that is as new: pip "
+            )
+            reason += "install -U sentencepiece protobuf."
         raise ValueError(
             f"`model_name_or_path` {name_or_path!r}{here}: the encoder's {part} did not load: {reason} It "
             "must be a folder with config.json, weights and tokenizer.json, or a name on the Hugging Face "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 MISSING = "-"
 FORMATS = ("markdown", "table", "latex", "csv")
@@ -88,6 +90,35 @@ class Table:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.header, *self.rows])
         return text.getvalue().removesuffix("\n")
+
+    def __repr__(self) -> str:
+        """As `aligned`."""
+        return self.aligned()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows.
+
+        >>> Table(["F1", "a<b"], [["micro", "50.00"]])._repr_html_()
+        '<table><tr><th>F1</th><th>a&lt;b</th></tr><tr><th>micro</th><td>50.00</td></tr></table>'
+        """
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
+        rows = (
+            f"<th>{html.escape(row[0])}</th>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+            for row in self.rows
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>{notes}"
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the cells as text, its index the first column.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame([list(row) for row in self.rows], columns=list(self.header))
+        return frame.set_index(self.header[0])
 
     def rendered(self, form: str) -> str:
         """Return the table in one of FORMATS; only Markdown has the notes below it."""

@@ -9,6 +9,19 @@ from typing import Any
 import numpy as np
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the known name that is nearest was meant; "" where none is near.
+
+    >>> did_you_mean("borN_in", ["born_in", "lived_in"])
+    " Did you mean 'born_in'?"
+    """
+    import difflib
+
+    folded = {other.casefold().strip(): other for other in known}
+    close = difflib.get_close_matches(name.casefold().strip(), list(folded), n=1, cutoff=0.6)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
 def quoted(values: Iterable[Any], limit: int = 5) -> str:
     """Return the first `limit` values as text, and how many there are in all when some are left out.
 

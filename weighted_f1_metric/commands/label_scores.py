@@ -13,7 +13,7 @@ from ..label_statistics import undirected
 from ..systems.label_breakdown import label_breakdown, label_breakdown_tables
 from ..table import Table
 from ..tables import classes_table, measures_table
-from ..validation import quoted
+from ..validation import did_you_mean, quoted
 from .files import write_json
 from .label_files import GOLD_NAMES, PREDICTED_NAMES, LabelColumn, read_label_column
 
@@ -140,7 +140,9 @@ def _unseen_lines(predictions: list[str], references: list[str]) -> list[str]:
     unseen = Counter(label for label in predictions if label not in known)
     if not unseen:
         return []
+    names = sorted(unseen)
+    hint = next((hint for name in names if (hint := did_you_mean(str(name), map(str, known)))), "")
     return [
         f"warning: {len(unseen)} labels ({sum(unseen.values())} rows) are in the predictions only: "
-        f"{quoted(sorted(unseen))}."
+        f"{quoted(names)}.{hint}"
     ]

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..table import number
 from ..validation import check_real
 from ..weighting import AVERAGES
 from .run_measures import Run, check_comparable, measures_of_system
@@ -64,6 +65,18 @@ class Comparison:
     hedges_g: float | None = None
     effect: str | None = None
     reason: str | None = None
+
+    def __repr__(self) -> str:
+        """The means, their difference, and how sure and large it is.
+
+        >>> Comparison("micro_f1", 0.5, 0.01, 3, 0.625, 0.02, 3, -0.125, 0.004, cohens_d=-7.9, effect="huge")
+        micro_f1: 0.5000 - 0.6250 = -0.1250, p 0.004, d -7.9 (huge)
+        """
+        means = " - ".join(number(mean, ".4f") for mean in (self.mean_a, self.mean_b))
+        said = f"{self.measure}: {means} = {number(self.difference, '+.4f')}"
+        if self.p_value is None and self.cohens_d is None:
+            return f"{said} ({self.reason})" if self.reason else said
+        return f"{said}, p {number(self.p_value, '.2g')}, d {number(self.cohens_d, '.2g')} ({self.effect})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as a plain dict."""

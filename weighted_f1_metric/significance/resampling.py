@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..columns import Label
 from ..family import depends_on_predictions
 from ..fscore import AveragedScores, averaged_scores
+from ..table import Table, number, percent
 from ..track_statistics import track_statistics
 from ..validation import check_choice, check_flag, check_real, is_integer
 from ..weighting import AVERAGES, Average
@@ -172,6 +173,15 @@ class Interval:
     sd: float | None
     undefined_share: float = 0.0
 
+    def __repr__(self) -> str:
+        """The estimate and its bounds.
+
+        >>> Interval(estimate=0.5, low=0.4, high=0.625, sd=0.06)
+        0.5000 (0.4000 to 0.6250)
+        """
+        low, high = number(self.low, ".4f"), number(self.high, ".4f")
+        return f"{self.estimate:.4f} ({low} to {high})"
+
 
 def interval_of(
     estimate: float, values: FloatArray, undefined: npt.NDArray[np.bool_], *, confidence: float
@@ -186,7 +196,7 @@ def interval_of(
 
     >>> drawn = np.array([1.0, 0.0, 1.0, 1.0])
     >>> interval_of(1.0, drawn, drawn == 0, confidence=0.9)
-    Interval(estimate=1.0, low=1.0, high=1.0, sd=0.0, undefined_share=0.25)
+    1.0000 (1.0000 to 1.0000)
     """
     defined, share = values[~undefined], float(undefined.mean())
     if not len(defined):
@@ -244,6 +254,30 @@ class BootstrapResult:
         """Return the result as plain dicts and numbers."""
         return asdict(self)
 
+    def table(self) -> Table:
+        """Return the intervals in percent; a row a measure."""
+        rows = [
+            [name, *map(percent, (interval.estimate, interval.low, interval.high))]
+            for name, interval in self.intervals.items()
+        ]
+        drawn = f"{self.n_resamples:,} resamples of {self.num_bags:,} bags, seed {self.seed}"
+        return Table(
+            ["in percent", "estimate", "low", "high"], rows, [f"{100 * self.confidence:g} %: {drawn}."]
+        )
+
+    def __repr__(self) -> str:
+        """As the table."""
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, a row a measure: `estimate`, `low`, `high`, `sd`, `undefined_share`."""
+        import pandas as pd
+
+        return pd.DataFrame({name: asdict(own) for name, own in self.intervals.items()}).T
+
 
 @dataclass(frozen=True)
 class RandomizationResult:
@@ -266,6 +300,28 @@ class RandomizationResult:
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain dicts and numbers."""
         return asdict(self)
+
+    def table(self) -> Table:
+        """Return differences in percent and p-values; a row a measure."""
+        rows = [
+            [name, percent(value), number(self.p_values[name], ".2g")]
+            for name, value in self.differences.items()
+        ]
+        drawn = f"{self.n_resamples:,} random exchanges, seed {self.seed}."
+        return Table(["in percent", "a - b", "p"], rows, [drawn])
+
+    def __repr__(self) -> str:
+        """As the table."""
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, a row a measure: `difference` and `p_value`."""
+        import pandas as pd
+
+        return pd.DataFrame({"difference": self.differences, "p_value": self.p_values})
 
 
 UNDEFINED_LIMIT = 0.05  # above this share of undefined resamples an interval comes with a warning

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 from ..columns import check_ids
 from ..row_sources import REFERENCE_KEYS, read_columns
 from ..units import TRACKS, check_relations, unit_id_key
-from ..validation import check_choice, check_real, quoted
+from ..validation import check_choice, check_real, did_you_mean, quoted
 from .triples import Triple, place_of, read_triples
 
 # Where a statement of a system can end; the parts of a report, in its order.
@@ -327,7 +326,7 @@ def _checked_rules(rules: ForeignRules, names: Sequence[str], negative_relation:
     if wrong:
         raise ValueError(
             f"The map of labels names relations that do not exist: {quoted(dict.fromkeys(wrong))}."
-            f"{_did_you_mean(wrong[0], known)}"
+            f"{did_you_mean(wrong[0], known)}"
         )
     return {**known, **rules.label_map}
 
@@ -347,7 +346,7 @@ def _refuse(
             "To leave them out: --extra ignore."
         )
     if unknown and rules.unknown == "error":
-        hint = _did_you_mean(next(iter(unknown)), known)
+        hint = did_you_mean(next(iter(unknown)), known)
         raise ValueError(
             f"{len(unknown)} labels ({sum(unknown.values())} predictions) are no relations of the data: "
             f"{quoted(unknown)}.{hint} Give a map (--map FILE), or count them as negative: "
@@ -358,8 +357,3 @@ def _refuse(
             f"{len(missing)} of {len(units.ids)} units have no prediction: {quoted(missing)}. "
             "To count them as negative: --missing negative."
         )
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""

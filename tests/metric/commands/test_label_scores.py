@@ -70,9 +70,11 @@ def test_rows_are_matched_by_id(tmp_path, capsys):
 
 
 def test_labels_of_the_predictions_alone_are_named(labels, capsys):
-    (labels / "pred.txt").write_text("\n".join([*PREDICTED[:-1], "a "]).replace("b", "bee") + "\n")
+    (labels / "pred.txt").write_text("\n".join([*PREDICTED[:-1], "a "]).replace("b", "bb") + "\n")
     assert score(labels, "--negative", "NA") == 0
-    assert "'bee'" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "'bb'" in said
+    assert "mean 'b'" in said
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ class RelationTrainingArguments(TrainingArguments):
             )
 
 
-# On transformers 5.0 to 5.16 a run that goes on draws other random numbers than one that was not stopped, and
+# On transformers before 5.17 a run that goes on draws other random numbers than one that was not stopped, and
 # before 5.20 several processes cannot go on (or lose the last rows' share): `make test-old-transformers`.
 GOES_ON_EXACTLY_FROM, SEVERAL_PROCESSES_FROM = (5, 17), (5, 20)
 

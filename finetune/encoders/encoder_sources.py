@@ -184,7 +184,7 @@ def _load(load: Callable, name_or_path: str, part: str):
     """Call one of transformers' loaders and say in one line what is wrong with the encoder folder."""
     try:
         return load(name_or_path)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         folder = Path(name_or_path)
         here = "" if folder.is_dir() else " (no folder of that name is here)"

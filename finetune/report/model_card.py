@@ -247,7 +247,7 @@ def data_text(results: Mapping[str, Any], dataset: str | None) -> str:
 
 
 # The oldest transformers on which saved models were loaded (`make test-old-transformers`).
-LOADS_FROM = "5.0"
+LOADS_FROM = "4.57"
 
 
 def training_text(results: Mapping[str, Any]) -> str:

@@ -172,7 +172,7 @@ Rows without both entities are left out of training and scored as `NA`. Validati
 | `--learning_rate` | `3e-05` |
 
 At most 128 tokens a sentence. Versions: python 3.11.0, torch 2.13.0.
-The model loads with transformers 5.0 and newer.
+The model loads with transformers 4.57 and newer.
 
 ## Limits
 

@@ -223,7 +223,7 @@ class TestEncoderFolders:
 
     def test_without_a_tokenizer(self, bert_folder: Path, tmp_path: Path) -> None:
         load_encoder(str(bert_folder)).save_pretrained(tmp_path)
-        with pytest.raises(ValueError, match="tokenizer (has no words|did not load)"):
+        with pytest.raises(ValueError, match=r"tokenizer (has no words|did not load)"):
             load_tokenizer(str(tmp_path))
 
     def test_without_a_fast_tokenizer(self) -> None:

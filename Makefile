@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 3
+WORKERS ?= 2
 OLD_VENV ?= .venv-old
 OLD_STAMP := $(OLD_VENV)/.installed
 LOWEST_PYTHON ?= $(shell python3.10 -c "import sys; print(sys.executable)" 2>/dev/null || echo $(PYTHON))
@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)  ## the main job on the embedded synthetic sample, offline
 	$(BIN)/python -m finetune demo --output_dir demo-output --overwrite
 
-test: $(STAMP)  ## all tests, on three processes, since browsers and servers make some of them wait
+test: $(STAMP)  ## all tests, on two processes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-quick: $(STAMP)  ## the tests without those that train, browse or start many processes: under a minute

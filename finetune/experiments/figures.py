@@ -31,8 +31,7 @@ from weighted_f1_metric import (
 
 from ..data.relation_rows import RelationData
 from ..report.evaluation import units_of
-from ..report.figures import FIGURES
-from ..report.results import aggregate
+from ..report.results import FIGURES, aggregate
 from .run_results import TrackRuns
 from .tables import Row, csv_text
 

@@ -21,7 +21,7 @@ from weighted_f1_metric import (
 )
 
 from ..data.relation_rows import RelationData
-from ..report.figures import FIGURES
+from ..report.results import FIGURES
 from .run_results import TrackRuns
 from .significance import RESAMPLING_SEED, predictions_of, scored_on
 from .tables import Row, Table, truth_title

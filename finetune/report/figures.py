@@ -21,13 +21,12 @@ from weighted_f1_metric import (
 from ..data.reference_lines import untrained_records
 from ..data.relation_rows import RelationData
 from .evaluation import PARTS, numbers_only, score_records, scores_by_seen_pairs, units_of
-from .results import aggregate
+from .results import FIGURES, aggregate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FIGURES = "figures"
 # What the classes weigh does not depend on the model, and is not drawn.
 DRAWN = ("averages", "pr_curves", "f1_by_support", "relation_coverage")
 

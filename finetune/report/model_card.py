@@ -13,9 +13,8 @@ from nyt_h_dataset import BENCHMARK_TASKS, licence_metadata
 from nyt_h_dataset import CITATION as NYT_H_CITATION
 from weighted_f1_metric import BOUNDS_NOTE, open_note, percent
 
-from .figures import FIGURES
 from .report_tables import report_sections
-from .results import score_table, selection_sentence
+from .results import FIGURES, score_table, selection_sentence
 
 DATA_NAMES = {
     "nyt_h": "NYT-H",

@@ -20,6 +20,7 @@ METRICS = "metrics.json"
 TRAINING = "training.json"
 PREDICTIONS = "predictions.jsonl"
 HISTORY = "history.json"
+FIGURES = "figures"
 _OF_A_CLASS = ("precision", "recall", "f1")
 PACKAGES = ("nyt-h", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scipy")
 

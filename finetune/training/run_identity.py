@@ -16,8 +16,7 @@ from ..arguments import OWN_GROUPS, Settings
 from ..data.relation_rows import RelationData
 from ..encoders.label_words import read_label_words, words_fingerprint
 from ..model.entity_inputs import OLD_HEADS
-from ..report.figures import FIGURES
-from ..report.results import PAGE, RESULTS, to_json, versions
+from ..report.results import FIGURES, PAGE, RESULTS, to_json, versions
 from ..trainer_arguments import (
     DEFAULT_SEED,
     GOES_ON_EXACTLY_FROM,

@@ -8,10 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-pytest.importorskip("gradio", reason="the board's page needs gradio")
-
 from leaderboard import GoldData, LocalResults
-from leaderboard.app import Board
 from leaderboard.hub_results import HubResults
 from leaderboard.kept_counts import count_matrices, parse_counts
 from leaderboard.ranks import BoardRanks
@@ -19,6 +16,14 @@ from leaderboard.submission import parse_record, record_text, scored_submission
 from weighted_f1_metric import magt_bounds, rank_intervals, space, write_predictions
 
 SYSTEMS = ("frequent", "strong", "plain")
+
+
+def made_board(gold, store):
+    """The board; gradio takes seconds, so only the worker that runs these tests imports it."""
+    pytest.importorskip("gradio", reason="the board's page needs gradio")
+    from leaderboard.app import Board
+
+    return Board(gold, store)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +86,7 @@ def test_the_board_has_the_rank_sets_of_the_predictions(
         store = LocalResults(tmp_path)
     for record, counts in submissions.values():
         store.append(record, counts)
-    board = Board(gold, store)
+    board = made_board(gold, store)
     board.ranks.patience = 60
     page = board.view("bag2bag", "magt", "weighted_f1").html
     expected = rank_intervals(
@@ -104,7 +109,7 @@ def test_a_model_without_counts_is_on_the_board_and_not_ranked(tmp_path, gold, s
     store = LocalResults(tmp_path)
     for system, (record, counts) in submissions.items():
         store.append(record, None if system == "plain" else counts)
-    page = Board(gold, store).view("bag2bag", "magt", "micro_f1").html
+    page = made_board(gold, store).view("bag2bag", "magt", "micro_f1").html
     assert shown(page)["plain"]["rank set"] == "–"
     assert shown(page)["strong"]["rank set"] != "–"
     assert "Not ranked: 1 of 3 models" in page
@@ -185,7 +190,7 @@ def test_a_record_has_the_bounds_of_python_and_the_board_shows_them(tmp_path, go
     store = LocalResults(tmp_path)
     store.append(*submissions["plain"])
     interval = f"({100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
-    board = Board(gold, store)
+    board = made_board(gold, store)
     assert interval in shown(board.view("bag2bag", "magt", "micro_f1").html)["plain"]["macro"]
     assert "(" not in shown(board.view("bag2bag", "dsgt", "micro_f1").html)["plain"]["macro"]
 

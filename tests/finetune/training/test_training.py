@@ -185,9 +185,12 @@ def write_semeval(folder: Path) -> None:
         (folder / name).write_text("".join(records))
 
 
-def test_the_benchmark_runs(bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_runs(
+    bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "TURNS", 2)
     write_semeval(tmp_path)
-    training.main(["--data_dir", str(tmp_path), "--model_name_or_path", str(bert_folder), "--steps=5"])
+    training.main(["--data_dir", str(tmp_path), "--model_name_or_path", str(bert_folder), "--steps=2"])
     shown = capsys.readouterr().out
     for line in (
         r"training, finetune / plain: \d+\.\d\d \(turns ",
